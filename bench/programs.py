@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils.data import Dataset, TensorDataset
 from torchvision import transforms
+from torchvision.models import resnet18
 
 from ltr import SOURCE
 
@@ -76,6 +77,51 @@ class Reader(nn.Module):
         return self.head(self.rnn(x)[0][:, -1])
 
 
+class Forecaster(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn, self.head = nn.LSTM(8, 64, batch_first=True), nn.Linear(64, 1)
+
+    def forward(self, x):
+        return self.head(self.rnn(x)[0][:, -1])
+
+
+class Clicker(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table, self.mlp = nn.Embedding(1_000_000, 16), mlp(26 * 16 + 13, 128, 64, 2)
+
+    def forward(self, x):
+        ids, points = x
+        return self.mlp(torch.cat([self.table(ids).flatten(1), points], 1))
+
+
+def double(inputs, outputs):
+    layers = []
+    for size in (inputs, outputs):
+        layers += [nn.Conv2d(size, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU()]
+    return nn.Sequential(*layers)
+
+
+class Unet(nn.Module):
+    def __init__(self, classes=2, size=16):
+        super().__init__()
+        sizes = [size * 2 ** i for i in range(5)]
+        self.down = nn.ModuleList(double(a, b) for a, b in zip([3] + sizes, sizes))
+        self.up = nn.ModuleList(nn.ConvTranspose2d(2 * one, one, 2, 2) for one in sizes[:4])
+        self.join = nn.ModuleList(double(2 * one, one) for one in sizes[:4])
+        self.head = nn.Conv2d(size, classes, 1)
+
+    def forward(self, x):
+        beside = []
+        for down in self.down:
+            x = down(x if not beside else F.max_pool2d(x, 2))
+            beside.append(x)
+        for one, up, join in zip(beside[-2::-1], list(self.up)[::-1], list(self.join)[::-1]):
+            x = join(torch.cat([one, up(x)], 1))
+        return self.head(x)
+
+
 # ---- data: the files that both sides read
 
 IDX_TYPES = {0x08: np.dtype("u1"), 0x0D: np.dtype(">f4")}
@@ -102,11 +148,48 @@ def write_data(folder):
     write_idx(folder / "points-784.idx", draw.standard_normal((20000, 784)))
     write_idx(folder / "sequences.idx", draw.standard_normal((3200, 64, 32)))
     write_idx(folder / "labels.idx", draw.integers(0, 2, 20000).astype("u1"))
+    write_idx(folder / "points-13.idx", draw.standard_normal((20000, 13)))
+    write_idx(folder / "rows.idx", draw.integers(0, 1_000_000, (20000, 26)).astype("f4"))
+    write_idx(folder / "series.idx", draw.standard_normal((3200, 48, 8)))
+    write_idx(folder / "images.idx", draw.integers(0, 256, (640, 3, 64, 64)).astype("u1"))
 
 
 def files(points, labels):
     x, y = torch.tensor(read_idx(points).astype("f4")), torch.tensor(read_idx(labels).astype("i8"))
     return TensorDataset(x, y[:len(x)])
+
+
+class Clicks(Dataset):
+    def __init__(self):
+        self.ids = torch.tensor(read_idx("rows.idx").astype("i8"))
+        self.points = torch.tensor(read_idx("points-13.idx").astype("f4"))
+        self.labels = torch.tensor(read_idx("labels.idx").astype("i8"))
+
+    def __len__(self):
+        return len(self.ids)
+
+    def __getitem__(self, index):
+        return (self.ids[index], self.points[index]), self.labels[index]
+
+
+class Images(Dataset):
+    """With a class each, or with one for each pixel."""
+
+    def __init__(self, has_masks):
+        self.images, self.has_masks = torch.tensor(read_idx("images.idx")), has_masks
+        self.labels = torch.tensor(read_idx("labels.idx").astype("i8"))
+
+    def __len__(self):
+        return len(self.images)
+
+    def __getitem__(self, index):
+        image = self.images[index]
+        return image.float() / 255, (image[0] > 127).long() if self.has_masks else self.labels[index]
+
+
+def series():
+    values = torch.tensor(read_idx("series.idx").astype("f4"))
+    return TensorDataset(values, values[:, 0, 0:1])
 
 
 class Digits(Dataset):
@@ -148,6 +231,10 @@ def adam(net, **options):
     return torch.optim.Adam(net.parameters(), lr=1e-3, **options)
 
 
+def sgd(momentum=0.0, lr=0.01):
+    return lambda net, **options: torch.optim.SGD(net.parameters(), lr=lr, momentum=momentum, **options)
+
+
 def adadelta(net):
     return torch.optim.Adadelta(net.parameters(), lr=1.0, rho=0.95, eps=1e-7)
 
@@ -168,7 +255,8 @@ class Program:
     """One row of the table: our program and its twin in PyTorch. `data` makes the dataset that the twin reads."""
 
     def __init__(self, name, source, make, optimizer, data, batch_size, steps, clip=None, schedule=None, has_fused=True,
-                 workers=0):
+                 workers=0, loss=F.cross_entropy):
+        self.loss = loss
         self.name, self.source, self.make, self.optimizer = name, SOURCE / source, make, optimizer
         self.data, self.batch_size, self.few, self.many = data, batch_size, steps[0], steps[1]
         self.clip, self.schedule, self.has_fused, self.workers = clip, schedule, has_fused, workers
@@ -182,4 +270,9 @@ PROGRAMS = [
     Program("Keras CNN", "examples/keras_cnn.ltr", keras_cnn, adadelta, Digits, 128, (3, 23), has_fused=False, workers=1),
     Program("char GPT", "examples/char_gpt.ltr", Gpt, adamw, Characters, 12, (2, 32), clip=1.0, schedule=cosine),
     Program("LSTM", "bench/lstm.ltr", Reader, adam, lambda: files("sequences.idx", "labels.idx"), 32, (2, 82), clip=1.0),
+    Program("forecast LSTM", "bench/forecast.ltr", Forecaster, adam, series, 32, (10, 410), loss=F.mse_loss),
+    Program("embeddings", "bench/embeddings.ltr", Clicker, sgd(lr=0.1), Clicks, 128, (4, 84)),
+    Program("U-Net", "bench/unet.ltr", Unet, adam, lambda: Images(has_masks=True), 8, (2, 22)),
+    Program("ResNet-18", "bench/resnet.ltr", lambda: resnet18(num_classes=10), sgd(momentum=0.9),
+            lambda: Images(has_masks=False), 32, (2, 10)),
 ]

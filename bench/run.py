@@ -26,7 +26,6 @@ warnings.filterwarnings("ignore")
 logging.disable(logging.WARNING)
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 from torch.utils.data import DataLoader
 
@@ -64,7 +63,7 @@ def torch_seconds(program, steps, is_bare=False, **options):
         with tqdm(total=steps, file=nowhere, disable=is_bare) as bar:
             while done < steps:
                 for x, y in [first] * (steps - done) if is_bare else loader:
-                    loss = F.cross_entropy(net(x), y)
+                    loss = program.loss(net(x), y)
                     optimizer.zero_grad()
                     loss.backward()
                     if program.clip:
@@ -94,7 +93,7 @@ def lightning_seconds(program, steps, is_bare):
             self.net = program.make()
 
         def training_step(self, batch, index):
-            return F.cross_entropy(self.net(batch[0]), batch[1])
+            return program.loss(self.net(batch[0]), batch[1])
 
         def configure_optimizers(self):
             optimizer = program.optimizer(self.net)
@@ -117,8 +116,9 @@ def lightning_seconds(program, steps, is_bare):
 
 
 class Ltr:
-    def __init__(self, ltrc, folder, is_bare):
+    def __init__(self, ltrc, folder, is_bare, backend):
         self.ltrc, self.folder, self.is_bare, self.programs = ltrc, pathlib.Path(folder), is_bare, {}
+        self.backend = ("--backend", backend) if backend else ()
 
     def build(self, source):
         if source not in self.programs:
@@ -127,7 +127,7 @@ class Ltr:
 
     def command(self, program, steps, threads):
         how = ("--bare", "--mock-data", "--json") if self.is_bare else ()
-        return words(self.build(program.source), "fit", *how, "--limit-val", 0, "--steps", steps, "--threads", threads,
+        return words(self.build(program.source), "fit", *how, *self.backend, "--limit-val", 0, "--steps", steps, "--threads", threads,
                      "--out", self.folder / "runs")
 
     def seconds(self, program, steps, threads):
@@ -253,6 +253,7 @@ def main():
     options.add_argument("--seconds", type=int, default=120, help="for the step times; fewer rounds fit, at least one")
     options.add_argument("--only", nargs="+", default=[], metavar="PROGRAM", help="these rows, and no other table")
     options.add_argument("--bare", action="store_true", help="only the steps: made-up batches, no log, no bar")
+    options.add_argument("--backend", help="of our programs; without it, their default")
     options.add_argument("--only-torch", type=int, help=argparse.SUPPRESS)
     options.add_argument("--worker", choices=WAYS, help=argparse.SUPPRESS)
     given = options.parse_args()
@@ -271,7 +272,7 @@ def main():
     if os.getloadavg()[0] > 0.5:
         print("**The machine is busy: these numbers, above all those of two threads, are not to be quoted.**\n")
     with tempfile.TemporaryDirectory(prefix="ltr-bench-") as folder:
-        ltr = Ltr(pathlib.Path(given.ltrc).resolve(), folder, given.bare)
+        ltr = Ltr(pathlib.Path(given.ltrc).resolve(), folder, given.bare, given.backend)
         write_data(ltr.folder)
         os.chdir(folder)
         programs = [program for program in PROGRAMS if program.name in given.only or not given.only]

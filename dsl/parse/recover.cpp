@@ -308,6 +308,17 @@ uint16_t indent_of_line(const State& state, Iter at) {
 
 }  // namespace
 
+Iter find_indented_end(const State& state, Iter colon) {
+  if (colon->kind != K::Colon || std::next(colon)->kind != K::Newline) return colon;
+  const uint16_t indent = indent_of_line(state, colon);
+  const Iter body = colon + 2;
+  if (body >= state.limit_ || body->indent <= indent) return colon;
+  Iter at = body;
+  while (at < state.limit_ && at->kind != K::End && !(at->starts_line && at->indent <= indent)) ++at;
+  const bool is_elif = at->kind == K::Name && state.text(*at) == "elif";
+  return std::prev(at)->kind == K::Newline && !is_elif ? std::prev(at) : at;
+}
+
 Iter find_resumption(const State& state, Level level, Iter start, Iter at) {
   const lex::TokenBuffer& buffer = state.buffer();
   const Iter last = std::prev(buffer.tokens.end());

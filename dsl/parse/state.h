@@ -142,6 +142,9 @@ std::optional<diagnostics::Diagnostic> find_python_form(const State& state, Iter
 std::optional<diagnostics::Diagnostic> find_python_word(const ast::Name& statement);
 /// The `:` in front of a body.
 diagnostics::Diagnostic python_colon(Span colon);
+/// Behind the body of a `:` at the end of a line: the end of the last line below it that is indented more. `colon` itself where there is
+/// no such body.
+Iter find_indented_end(const State& state, Iter colon);
 /// `if c:` and its like: a header whose body is indented.
 bool is_python_header(const State& state, Iter start, Iter at);
 

@@ -296,7 +296,7 @@ auto recovering(Level level, const Subject& subject) {
 }
 
 /// `{ entry … }`: any number of entries with separators between them. A forgotten `}` is reported here, so that
-/// what was read inside is kept; so is the colon that Python has in front of a body.
+/// what was read inside is kept; so is the colon that Python has in front of a body, in braces or indented.
 template <class Subject>
 struct Braced : x3::unary_parser<Subject, Braced<Subject>> {
   static const bool is_pass_through_unary = true;
@@ -311,21 +311,19 @@ struct Braced : x3::unary_parser<Subject, Braced<Subject>> {
       state.report_at(first, python_colon(first->span).fix(first->span, ""));
       ++first;
     }
+    if (const Iter end = is_body ? find_indented_end(state, first) : first; end != first) {
+      state.report_at(first, python_colon(first->span));
+      entries(++first, end, last, context, rcontext, attribute);
+      first = end;
+      return true;
+    }
     if (first->kind != TokenKind::OpenBrace) {
       state.refuse(first, TokenKind::OpenBrace);
       return false;
     }
     const lex::BracketPair pair = *state.buffer().find_bracket(state.index(first));
     const Iter end = state.begin() + pair.closer;
-    const Iter outer_limit = std::exchange(state.limit_, end);
-    const bool outer_comma = std::exchange(state.takes_comma_, takes_comma);
-    ++first;
-    for (;;) {
-      while (first < end && is_separator(first->kind)) ++first;
-      if (first >= end || !this->subject.parse(first, last, context, rcontext, attribute)) break;
-    }
-    state.limit_ = outer_limit;
-    state.takes_comma_ = outer_comma;
+    entries(++first, end, last, context, rcontext, attribute);
     if (pair.is_closed) {
       first = end + 1;
     } else {
@@ -335,6 +333,19 @@ struct Braced : x3::unary_parser<Subject, Braced<Subject>> {
   }
 
  private:
+  template <class Context, class RContext, class Attribute>
+  void entries(Iter& first, Iter end, const Iter& last, const Context& context, RContext& rcontext,
+               Attribute& attribute) const {
+    State& state = state_of(context);
+    const Iter outer_limit = std::exchange(state.limit_, end);
+    const bool outer_comma = std::exchange(state.takes_comma_, takes_comma);
+    for (;;) {
+      while (first < end && is_separator(first->kind)) ++first;
+      if (first >= end || !this->subject.parse(first, last, context, rcontext, attribute)) break;
+    }
+    state.limit_ = outer_limit;
+    state.takes_comma_ = outer_comma;
+  }
   bool is_separator(TokenKind kind) const {
     return kind == TokenKind::Newline || kind == TokenKind::Semicolon || (takes_comma && kind == TokenKind::Comma);
   }

@@ -34,7 +34,6 @@ int64_t now_ms() {
 }
 
 std::vector<uint8_t> bytes(std::string_view text) { return {text.begin(), text.end()}; }
-Str text_of(const std::vector<uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
 
 bool is_timeout(std::string_view reason) {
   return reason.find("imed out") != Str::npos || reason.find("imeout") != Str::npos;

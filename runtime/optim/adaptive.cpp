@@ -27,26 +27,26 @@ class RmsProp : public Rule {
 
   void update(const Update& up) override {
     for (size_t i = 0; i < up.weights.size(); i++) {
-      at::Tensor grad = maximize_ ? at::neg(up.grads[i]) : up.grads[i];
-      if (weight_decay != 0) grad = at::add(grad, up.weights[i], weight_decay);
-      at::Tensor& square = up.state[0][i];
-      square.mul_(alpha_).addcmul_(grad, grad, 1 - alpha_);
-      at::Tensor root;
-      if (centered_) {
-        at::Tensor& mean = up.state.back()[i];
-        mean.lerp_(grad, 1 - alpha_);
-        root = at::addcmul(square, mean, mean, -1).sqrt_();
-      } else {
-        root = at::sqrt(square);
-      }
-      root.add_(eps_);
-      if (momentum_ > 0) {
-        at::Tensor& buffer = up.state[1][i];
-        buffer.mul_(momentum_).addcdiv_(grad, root);
-        up.weights[i].add_(buffer, -up.lr);
-      } else {
-        up.weights[i].addcdiv_(grad, root, -up.lr);
-      }
+      by_pieces(up, i, [&](at::Tensor weight, const at::Tensor& given, TensorVec& state) {
+        const at::Tensor grad = decayed(given, weight, maximize_);
+        at::Tensor& square = state[0];
+        square.mul_(alpha_).addcmul_(grad, grad, 1 - alpha_);
+        at::Tensor root;
+        if (centered_) {
+          at::Tensor& mean = state.back();
+          mean.lerp_(grad, 1 - alpha_);
+          root = at::addcmul(square, mean, mean, -1).sqrt_();
+        } else {
+          root = at::sqrt(square);
+        }
+        root.add_(eps_);
+        if (momentum_ > 0) {
+          state[1].mul_(momentum_).addcdiv_(grad, root);
+          weight.add_(state[1], -up.lr);
+        } else {
+          weight.addcdiv_(grad, root, -up.lr);
+        }
+      });
     }
   }
 
@@ -71,15 +71,15 @@ class Adadelta : public Rule {
 
   void update(const Update& up) override {
     for (size_t i = 0; i < up.weights.size(); i++) {
-      at::Tensor grad = maximize_ ? at::neg(up.grads[i]) : up.grads[i];
-      if (weight_decay != 0) grad = at::add(grad, up.weights[i], weight_decay);
-      at::Tensor& square = up.state[0][i];
-      at::Tensor& moved = up.state[1][i];
-      square.mul_(rho_).addcmul_(grad, grad, 1 - rho_);
-      const at::Tensor root = at::add(square, eps_).sqrt_();
-      const at::Tensor delta = at::add(moved, eps_).sqrt_().div_(root).mul_(grad);
-      moved.mul_(rho_).addcmul_(delta, delta, 1 - rho_);
-      up.weights[i].add_(delta, -up.lr);
+      by_pieces(up, i, [&](at::Tensor weight, const at::Tensor& given, TensorVec& state) {
+        const at::Tensor grad = decayed(given, weight, maximize_);
+        at::Tensor &square = state[0], &moved = state[1];
+        square.mul_(rho_).addcmul_(grad, grad, 1 - rho_);
+        const at::Tensor root = at::add(square, eps_).sqrt_();
+        const at::Tensor delta = at::add(moved, eps_).sqrt_().div_(root).mul_(grad);
+        moved.mul_(rho_).addcmul_(delta, delta, 1 - rho_);
+        weight.add_(delta, -up.lr);
+      });
     }
   }
 
@@ -107,11 +107,12 @@ class Adagrad : public Rule {
 
   void update(const Update& up) override {
     for (size_t i = 0; i < up.weights.size(); i++) {
-      at::Tensor grad = maximize_ ? at::neg(up.grads[i]) : up.grads[i];
-      if (weight_decay != 0) grad = at::add(grad, up.weights[i], weight_decay);
       const double rate = up.lr / (1 + (up.steps[i].item<double>() - 1) * lr_decay_);
-      up.state[0][i].addcmul_(grad, grad, 1);
-      up.weights[i].addcdiv_(grad, at::sqrt(up.state[0][i]).add_(eps_), -rate);
+      by_pieces(up, i, [&](at::Tensor weight, const at::Tensor& given, TensorVec& state) {
+        const at::Tensor grad = decayed(given, weight, maximize_);
+        state[0].addcmul_(grad, grad, 1);
+        weight.addcdiv_(grad, at::sqrt(state[0]).add_(eps_), -rate);
+      });
     }
   }
 

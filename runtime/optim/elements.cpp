@@ -1,6 +1,7 @@
 #include "runtime/optim/elements.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 
 #include <algorithm>
 
@@ -51,6 +52,32 @@ bool by_kernel(const Update& update, size_t i, c10::function_ref<void(const Elem
   // As any op in place would: a graph that saved the weight must notice.
   weight.unsafeGetTensorImpl()->bump_version();
   return true;
+}
+
+void by_pieces(const Update& update, size_t i,
+               c10::function_ref<void(at::Tensor weight, const at::Tensor& grad, TensorVec& state)> move) {
+  std::vector<at::Tensor> all{update.weights[i], update.grads[i]};
+  for (const TensorVec& list : update.state) all.push_back(list[i]);
+  const auto apply = [&](std::vector<at::Tensor> some) {
+    TensorVec state(some.begin() + 2, some.end());
+    move(std::move(some[0]), some[1], state);
+  };
+  const bool is_plain = std::ranges::all_of(all, [&](const at::Tensor& one) {
+    return one.is_cpu() && one.is_contiguous() && one.sizes() == all[0].sizes();
+  });
+  constexpr int64_t kPiece = 1 << 15;
+  const int64_t count = all[0].numel();
+  if (!is_plain || count <= kPiece) return apply(all);
+  for (at::Tensor& one : all) one = one.view({count});
+  parallel_for(0, (count + kPiece - 1) / kPiece, 1, [&](int64_t begin, int64_t end) {
+    const c10::AutoGradMode no_grad(false);
+    for (int64_t piece = begin; piece < end; ++piece) {
+      std::vector<at::Tensor> some;
+      for (const at::Tensor& one : all)
+        some.push_back(one.narrow(0, piece * kPiece, std::min(kPiece, count - piece * kPiece)));
+      apply(std::move(some));
+    }
+  });
 }
 
 }  // namespace ltr::optim

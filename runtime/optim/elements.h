@@ -17,4 +17,9 @@ bool fits_kernel(const Update& update);
 /// ATen's ops are to move it.
 bool by_kernel(const Update& update, size_t i, c10::function_ref<void(const ElementKernels&, const Elements&)> move);
 
+/// Moves weight `i` by ATen's ops, `move(weight, gradient, states)`. On the CPU they get a piece at a time, which stays in a cache from
+/// one op to the next, each thread its own.
+void by_pieces(const Update& update, size_t i,
+               c10::function_ref<void(at::Tensor weight, const at::Tensor& grad, TensorVec& state)> move);
+
 }  // namespace ltr::optim

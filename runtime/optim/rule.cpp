@@ -93,6 +93,11 @@ std::unique_ptr<Rule> make_rule(const Value& call, Location location) {
                   "there are " + known);
 }
 
+at::Tensor Rule::decayed(const at::Tensor& grad, const at::Tensor& weight, bool maximize) const {
+  const at::Tensor down = maximize ? at::neg(grad) : grad;
+  return weight_decay != 0 ? at::add(down, weight, weight_decay) : down;
+}
+
 at::Tensor wide_norm(const at::Tensor& tensor) { return at::linalg_vector_norm(tensor).to(at::kDouble); }
 
 }  // namespace ltr::optim

@@ -74,7 +74,8 @@ class Rule {
   Moves moves = Moves::whole;
 
  protected:
-  /// Weight decay as a part of the gradient.
+  /// Weight decay as a part of the gradient: for kernels, and as an op.
+  at::Tensor decayed(const at::Tensor& grad, const at::Tensor& weight, bool maximize) const;
   Decay decay(bool maximize) const { return {.sign = maximize ? -1.0F : 1.0F, .l2 = float(weight_decay)}; }
 };
 

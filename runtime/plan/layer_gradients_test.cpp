@@ -22,6 +22,17 @@ TEST_CASE("gradients of products are autograd's") {
   compare({"conv2d", {{{2, 3, 6, 7}}, {{4, 3, 3, 3}}, {{4}}}, [](const Tensors& x) {
              return conv2d(x[0], x[1], x[2], {1, 1}, {1, 1, 1, 1}, {1, 1}, 1);
            }});
+  // By tiles: odd sizes and borders, images alone and together, groups, few inputs and few outputs. Sums and differences of elements
+  // enter products there: a few last bits more.
+  compare({"conv2d by tiles", {{{2, 20, 13, 30}}, {{17, 20, 3, 3}}, {{17}}}, [](const Tensors& x) {
+             return conv2d(x[0], x[1], x[2], {1, 1}, {0, 0, 0, 0}, {1, 1}, 1);
+           }, true, 0, 3e-5});
+  compare({"conv2d by tiles, unequal ends", {{{7, 16, 8, 9}}, {{48, 16, 3, 3}}}, [](const Tensors& x) {
+             return conv2d(x[0], x[1], {}, {1, 1}, {2, 1, 0, 1}, {1, 1}, 1);
+           }, true, 0, 3e-5});
+  compare({"conv2d by tiles, groups", {{{5, 64, 7, 7}}, {{32, 32, 3, 3}}, {{32}}}, [](const Tensors& x) {
+             return conv2d(x[0], x[1], x[2], {1, 1}, {1, 1, 1, 1}, {1, 1}, 2);
+           }, true, 0, 3e-5});
   compare({"conv2d of unequal ends", {{{2, 3, 6, 7}}, {{4, 3, 2, 4}}, {{4}}}, [](const Tensors& x) {
              return conv2d(x[0], x[1], x[2], {1, 2}, {0, 1, 2, 1}, {2, 1}, 1);
            }});

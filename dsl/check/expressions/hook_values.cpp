@@ -3,7 +3,7 @@
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/declarations/hook.h"
-#include "dsl/check/experiment/merged.h"
+#include "dsl/check/experiment/parts.h"
 #include "dsl/check/expressions/expressions.h"
 
 namespace ltr::check {
@@ -45,29 +45,13 @@ std::vector<const ObjectInfo*> declared_data(Context& cx) {
   return list;
 }
 
-/// What experiments wire to the model; empty if none does, as in a file that others import.
-std::set<const ObjectInfo*> wired_data(const ObjectInfo& model, Scope& scope) {
-  Context& cx = scope.cx;
-  diagnostics::Sink unheard;  // Experiments say themselves what is wrong with them.
-  const Aside aside(cx, unheard);
+/// What experiments wire to the model of `owner`, or where it has none list it with; empty if none does, as in a file that
+/// others import.
+std::set<const ObjectInfo*> wired_data(const ObjectInfo& owner, Scope& scope) {
   std::set<const ObjectInfo*> wired;
-  for (uint32_t module = 0; module < cx.graph.modules.size(); ++module) {
-    for (const ast::Decl& decl : cx.graph.modules[module].ast.decls) {
-      const auto* experiment = decl.get<ast::Experiment>();
-      const auto merged = experiment != nullptr ? merge_amended(cx, module, *experiment) : std::nullopt;
-      if (!merged) continue;
-      const ObjectInfo* built = nullptr;
-      const ObjectInfo* data = nullptr;
-      for (const ast::Setting& setting : merged->settings) {
-        const auto* call = setting.value.get<ast::Call>();
-        const auto name = call != nullptr ? name_written(*call->callee) : std::nullopt;
-        const Symbol* symbol = name ? cx.graph.find(scope.in_file_of(setting.span).module, name->text) : nullptr;
-        if (symbol == nullptr) continue;
-        if (symbol->kind == SymbolKind::Model) built = &object_of(cx, *symbol);
-        if (symbol->kind == SymbolKind::Data) data = &object_of(cx, *symbol);
-      }
-      if (built == &model && data != nullptr) wired.insert(data);
-    }
+  for (const ExperimentParts& parts : parts_of_experiments(scope)) {
+    const bool is_there = owner.model != nullptr ? parts.model == owner.model : parts.callbacks.contains(&owner);
+    if (is_there && parts.data != nullptr) wired.insert(parts.data);
   }
   return wired;
 }
@@ -95,8 +79,7 @@ Expr hook_batch_field(const ast::Name& field, Span span, Scope& scope) {
   std::vector<std::string> known;
   bool is_damaged = false;
   const ObjectInfo* model = scope.owner->model;
-  const std::set<const ObjectInfo*> wired =
-      model != nullptr ? wired_data(*model, scope) : std::set<const ObjectInfo*>();
+  const std::set<const ObjectInfo*> wired = wired_data(*scope.owner, scope);
   for (const ObjectInfo* data : declared_data(cx)) {
     if (!wired.empty() && !wired.contains(data)) continue;
     if (model != nullptr && !data->is_damaged && !may_feed(*data, *model)) continue;

@@ -177,8 +177,13 @@ struct NoGradWord : x3::parser<NoGradWord> {
   bool parse(Iter& first, const Iter&, const C& context, RContext&&, Attribute&&) const {
     const State& state = state_of(context);
     if (first->kind != K::NoGrad) return false;
-    const bool has_colon = std::next(first)->kind == K::Colon;
-    const Iter brace = has_colon ? first + 2 : std::next(first);
+    const Iter behind = std::next(first);
+    if (find_indented_end(state, behind) != behind) {
+      ++first;
+      return true;
+    }
+    const bool has_colon = behind->kind == K::Colon;
+    const Iter brace = has_colon ? behind + 1 : behind;
     if (brace->kind != K::OpenBrace) return false;
     const Iter closer = state.begin() + state.buffer().find_bracket(state.index(brace))->closer;
     if (has_colon && closer->kind != K::End && std::next(closer)->kind == K::Assign) return false;

@@ -49,7 +49,7 @@ CpuPlan::CpuPlan(const Graph& graph, const std::unordered_map<ValueId, Tensor>& 
         item.call = make_point_call(*item.point, lowering_.elements(), lowering_.samples(), item.location);
       if (!item.node) scratch_bytes_ = std::max(scratch_bytes_, item.call.kernel->scratch_bytes());
     }
-    stretches_.push_back({schedule(std::move(list), bytes_), phases});
+    stretches_.push_back({schedule(std::move(list), bytes_, samples), phases});
     phases += stretches_.back().phases.size();
   }
   dies_behind_.resize(phases + 1);
@@ -202,13 +202,23 @@ bool CpuPlan::run_calls(const Phase* begin, const Phase* end) {
       if (phase != begin) meeting.wait();
       // What would read a value that is not there is left out.
       if (has_failed.load(std::memory_order_relaxed)) continue;
-      for (const Call& call : phase->calls) {
-        if (call.split != Split::Alone || index == 0) call.kernel->run(memory_, part);
-      }
+      for (const Chain& chain : phase->chains) run_chain(*phase, chain, part);
     }
   };
   run_team(threads_, work);
   return !has_failed;
+}
+
+void CpuPlan::run_chain(const Phase& phase, const Chain& chain, const Part& whole) const {
+  Part part = whole;
+  do {
+    part.end = std::min(whole.end, part.begin + chain.samples);
+    for (size_t at = chain.begin; at < chain.end; ++at) {
+      const Call& call = phase.calls[at];
+      if (call.split != Split::Alone || part.index == 0) call.kernel->run(memory_, part);
+    }
+    part.begin = part.end;
+  } while (part.begin < whole.end);
 }
 
 void CpuPlan::run_node(size_t at) {

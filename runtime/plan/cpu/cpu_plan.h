@@ -45,6 +45,7 @@ class CpuPlan {
   void keep_what_is_read(std::vector<std::vector<Item>>& items, const std::vector<Stretch>& stretches);
   void place_values(const std::vector<Stretch>& stretches);
   bool run_calls(const Phase* begin, const Phase* end);
+  void run_chain(const Phase& phase, const Chain& chain, const Part& whole) const;
   void run_node(size_t node);
 
   const Graph& graph_;

@@ -47,6 +47,8 @@ class Kernel {
 
   virtual void run(Memory memory, const Part& part) const = 0;
   virtual int64_t scratch_bytes() const { return 0; }
+  /// Whether it costs no more to run it for some samples, and again for the next ones.
+  virtual bool goes_in_pieces() const { return true; }
   /// For people: what it computes.
   virtual Str text() const = 0;
 };

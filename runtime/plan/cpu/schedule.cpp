@@ -84,9 +84,39 @@ void schedule_calls(std::vector<Call> calls, const std::vector<int64_t>& bytes, 
   }
 }
 
+/// Samples of a chain of calls: as many as leave half of a cache to the kernels themselves.
+int64_t samples_of(const std::vector<Call>& calls, const Chain& chain, const std::vector<int64_t>& bytes,
+                   int64_t samples) {
+  constexpr int64_t kCache = 512 << 10;
+  std::unordered_set<ValueId> roots;
+  for (size_t at = chain.begin; at < chain.end; ++at) {
+    for (const auto* touched : {&calls[at].reads, &calls[at].writes}) {
+      for (const Touched& one : *touched) {
+        if (one.is_own) roots.insert(one.root);
+      }
+    }
+  }
+  int64_t of_sample = 1;
+  for (const ValueId root : roots) of_sample += bytes[root] / samples;
+  return std::clamp<int64_t>(kCache / of_sample, 1, samples);
+}
+
+std::vector<Chain> chains_of(const std::vector<Call>& calls, const std::vector<int64_t>& bytes, int64_t samples) {
+  const auto joins = [&](const Call& call) { return call.split == Split::Samples && call.kernel->goes_in_pieces(); };
+  std::vector<Chain> chains;
+  for (size_t begin = 0; begin < calls.size();) {
+    size_t end = begin + 1;
+    while (end < calls.size() && joins(calls[begin]) && joins(calls[end])) ++end;
+    Chain& chain = chains.emplace_back(begin, end, samples);
+    if (end - begin > 1) chain.samples = samples_of(calls, chain, bytes, samples);
+    begin = end;
+  }
+  return chains;
+}
+
 }  // namespace
 
-std::vector<Phase> schedule(std::vector<Item> items, const std::vector<int64_t>& bytes) {
+std::vector<Phase> schedule(std::vector<Item> items, const std::vector<int64_t>& bytes, int64_t samples) {
   std::vector<Phase> phases;
   std::vector<Call> calls;
   for (Item& item : items) {
@@ -98,6 +128,7 @@ std::vector<Phase> schedule(std::vector<Item> items, const std::vector<int64_t>&
     phases.push_back({.node = item.node});
   }
   schedule_calls(std::move(calls), bytes, phases);
+  for (Phase& phase : phases) phase.chains = chains_of(phase.calls, bytes, samples);
   return phases;
 }
 

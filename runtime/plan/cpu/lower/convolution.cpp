@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/kernels/patches.h"
 #include "runtime/kernels/product.h"
-#include "runtime/plan/cpu/lowering.h"
+#include "runtime/plan/cpu/lower/convolution.h"
 
 namespace ltr::plan {
 
@@ -21,55 +20,6 @@ using kernels::product_kernel;
 constexpr int64_t kSlack = 32;
 /// Sums of a panel, so that it stays in the nearest cache; places and panels of a block, which stays in the next.
 constexpr int64_t kPatchDepth = 320, kPatchPanels = 8, kPatchRows = 48;
-
-struct Axis {
-  int64_t in = 1, out = 1, kernel = 1, stride = 1, dilation = 1, front = 0, behind = 0;
-  int64_t padded() const { return in + front + behind; }
-};
-
-/// Sizes of a convolution of [samples, groups · inputs, y, x].
-struct Geometry {
-  int64_t samples = 0, groups = 1;
-  int64_t inputs = 0, outputs = 0;  ///< channels of a group
-  Axis y, x;
-
-  int64_t depth() const { return inputs * y.kernel * x.kernel; }
-  int64_t places() const { return y.out * x.out; }
-  int64_t image() const { return y.in * x.in; }
-  int64_t padded() const { return y.padded() * x.padded(); }
-
-  Patches patches(const float* image) const {
-    return {image, padded(), x.padded(), y.kernel, x.kernel, y.dilation, x.dilation, y.stride, x.stride, x.out};
-  }
-  /// `channels` of them, with their borders.
-  void pad(const float* from, int64_t channels, float* to) const {
-    const int64_t width = x.padded();
-    for (int64_t c = 0; c < channels; ++c) {
-      for (int64_t line = 0; line < y.padded(); ++line, to += width) {
-        const int64_t at = line - y.front;
-        if (at < 0 || at >= y.in) {
-          std::memset(to, 0, size_t(width) * sizeof(float));
-          continue;
-        }
-        std::fill_n(to, x.front, 0.0F);
-        std::memcpy(to + x.front, from + (c * y.in + at) * x.in, size_t(x.in) * sizeof(float));
-        std::fill_n(to + x.front + x.in, x.behind, 0.0F);
-      }
-    }
-  }
-  /// Without their borders.
-  void crop(const float* from, int64_t channels, float* to) const {
-    for (int64_t c = 0; c < channels; ++c) {
-      for (int64_t line = 0; line < y.in; ++line)
-        std::memcpy(to + (c * y.in + line) * x.in, from + (c * y.padded() + line + y.front) * x.padded() + x.front,
-                    size_t(x.in) * sizeof(float));
-    }
-  }
-  Str text() const {
-    return fmt::format("[{}, {}, {}, {}] {} outputs of {} x {}", samples, groups * inputs, y.in, x.in, groups * outputs,
-                       y.kernel, x.kernel);
-  }
-};
 
 /// Blocks of at most `most` of `count`, about as large.
 int64_t block_of(int64_t count, int64_t most) {
@@ -331,6 +281,10 @@ bool convolution(Lowering& to) {
   if (!geometry || !to.is_apart(out) || !to.is_apart(to.layout(x))) return false;
   const Layout in = to.side_by_side(to.layout(x), DType::F32), w = to.side_by_side(to.layout(weight), DType::F32);
   const Layout b = bias == kNone ? Layout() : to.side_by_side(to.layout(bias), DType::F32);
+  if (fits_winograd(*geometry)) {
+    convolve_by_tiles(to, *geometry, in, w, b, out, "convolution");
+    return true;
+  }
   Call call;
   call.split = Split::Samples;
   call.reads = {to.touched(in, true), {w.root, false}};
@@ -351,6 +305,8 @@ void by_x(Lowering& to, const Geometry& of, const Layout& gradient, const Layout
   turn.writes = {{around.root, false}};
   turn.kernel = std::make_unique<TurnedWeight>(of, weight, around, !back);
   to.add(std::move(turn));
+  if (back && fits_winograd(*back))
+    return convolve_by_tiles(to, *back, gradient, around, Layout(), out, "convolution, by input");
   Call call;
   call.split = Split::Samples;
   call.reads = {to.touched(gradient, true), {around.root, false}};
@@ -375,6 +331,10 @@ bool backward(Lowering& to) {
   }
   if (node.results[1] != kNone) {
     const Layout out = to.layout(node.results[1]);
+    if (fits_winograd(*geometry)) {
+      weight_gradient_by_tiles(to, *geometry, gradient, in, out);
+      return true;
+    }
     Call call;
     call.split = Split::Shares;
     call.reads = {{gradient.root, false}, {in.root, false}};

@@ -18,27 +18,29 @@ inline int64_t* longs(Memory memory, const Layout& layout) {
 template <class Body>
 class Function : public Kernel {
  public:
-  Function(Str text, Body body, int64_t scratch = 0)
-      : text_(std::move(text)), body_(std::move(body)), scratch_(scratch) {}
+  Function(Str text, Body body, int64_t scratch, bool goes_in_pieces)
+      : text_(std::move(text)), body_(std::move(body)), scratch_(scratch), goes_in_pieces_(goes_in_pieces) {}
   void run(Memory memory, const Part& part) const override { body_(memory, part); }
   int64_t scratch_bytes() const override { return scratch_; }
+  bool goes_in_pieces() const override { return goes_in_pieces_; }
   Str text() const override { return text_; }
 
  private:
   Str text_;
   Body body_;
   int64_t scratch_;
+  bool goes_in_pieces_;
 };
 
 template <class Body>
 void call(Lowering& to, Split split, std::vector<Touched> reads, std::vector<Touched> writes, Str text, Body body,
-          int64_t scratch = 0) {
+          int64_t scratch = 0, bool goes_in_pieces = true) {
   Call one;
   one.split = split;
   one.reads = std::move(reads);
   one.writes = std::move(writes);
   std::erase_if(one.reads, [](const Touched& read) { return read.root == kNone; });
-  one.kernel = std::make_unique<Function<Body>>(std::move(text), std::move(body), scratch);
+  one.kernel = std::make_unique<Function<Body>>(std::move(text), std::move(body), scratch, goes_in_pieces);
   to.add(std::move(one));
 }
 

@@ -99,6 +99,8 @@ class RowsProduct : public Kernel {
       }
     }
   }
+  /// Panels are read once for all rows.
+  bool goes_in_pieces() const override { return false; }
   Str text() const override { return product_.text(); }
 
  private:
@@ -130,6 +132,7 @@ class PanelsProduct : public Kernel {
     }
   }
   int64_t scratch_bytes() const override { return (kPanels * product_kernel().width + kRows + 16) * kDepth * 4; }
+  bool goes_in_pieces() const override { return false; }
   Str text() const override { return product_.text(); }
 
  private:

@@ -175,7 +175,7 @@ Kept run_lstm(Lowering& to, const Layer& layer, const Layout& outputs, const Lay
                       floats(memory, kept.other) + (row * layer.moments + layer.last()) * layer.hidden,
                       size_t(layer.hidden) * sizeof(float));
       },
-      2 * layer.batch * layer.hidden * 4);
+      2 * layer.batch * layer.hidden * 4, false);
   return kept;
 }
 
@@ -226,7 +226,7 @@ Kept run_gru(Lowering& to, const Layer& layer, const Layout& outputs) {
         kernel.forward(gru_sequence_of(memory, layer, kept), floats(memory, panels), begin, end,
                        reinterpret_cast<float*>(part.scratch));
       },
-      2 * layer.batch * layer.hidden * 4);
+      2 * layer.batch * layer.hidden * 4, false);
   return kept;
 }
 
@@ -321,7 +321,7 @@ void add_back(Lowering& to, const Layer& layer, const Back& back, const Layout& 
     const auto [begin, end] = rows.of(part);
     for (size_t state = 0; state < (layer.gates == 4 ? 2 : 1); ++state) start(memory, layer, back, state, begin, end);
     body(memory, begin, end);
-  });
+  }, 0, false);
 }
 
 /// Sums of lists over the batch; `at` and `width` say which part of each.

@@ -1,0 +1,328 @@
+// Convolutions of images by kernels of 3 x 3, as sums of tiles of 2 x 2 places.
+
+#include "runtime/kernels/winograd.h"
+
+#include "runtime/kernels/product.h"
+#include "runtime/plan/cpu/lower/convolution.h"
+
+namespace ltr::plan {
+
+namespace {
+
+using kernels::PanelProduct;
+using kernels::Phases;
+using kernels::product_kernel;
+using kernels::Sums;
+using kernels::winograd_kernel;
+
+constexpr int64_t kSums = 16;
+/// Tiles for which images are taken together, so that few panels are part empty.
+constexpr int64_t kTogether = 160;
+
+int64_t rounded(int64_t count, int64_t to) { return (count + to - 1) / to * to; }
+
+/// Tiles of several images, one below the other.
+struct Tiles {
+  int64_t lines = 0, columns = 0;
+
+  explicit Tiles(const Geometry& of) : lines((of.y.out + 1) / 2), columns((of.x.out + 1) / 2) {}
+
+  int64_t pitch() const { return columns + 1; }
+  /// From one image to the next.
+  int64_t image() const { return (lines + 1) * pitch(); }
+  int64_t count(int64_t images) const { return images * image() - pitch(); }
+  /// Of `images` in phases, with what reading whole vectors touches behind them.
+  int64_t phase(int64_t images) const { return images * image() + pitch() + 1 + product_kernel().width; }
+  int64_t together(int64_t samples) const { return std::clamp<int64_t>(kTogether / image(), 1, samples); }
+};
+
+/// Channels [first, first + count) of `images`, one below the other; zeros behind them.
+void split(const float* from, int64_t step, int64_t images, int64_t count, const Tiles& tiles, kernels::Plane plane,
+           const Phases& to) {
+  const int64_t end = images * tiles.image();
+  for (int64_t c = 0; c < count; ++c) {
+    float* const channel = to.at + c * 4 * to.size;
+    for (int64_t i = 0; i < images; ++i) {
+      plane.at = from + i * step + c * plane.height * plane.width;
+      winograd_kernel().split(plane, tiles.lines + 1, {channel + i * tiles.image(), to.size, to.pitch});
+    }
+    for (int64_t phase = 0; phase < 4; ++phase)
+      std::memset(channel + phase * to.size + end, 0, size_t(to.size - end) * sizeof(float));
+  }
+}
+
+kernels::Plane input_plane(const Geometry& of) { return {nullptr, of.y.in, of.x.in, of.y.front, of.x.front}; }
+
+/// G g Gᵀ of each kernel of [groups · outputs, inputs, 3, 3], for each sum as the tiles of rows that products read.
+class TileWeight : public Kernel {
+ public:
+  TileWeight(const Geometry& geometry, Layout weight, Layout out)
+      : of_(geometry), weight_(std::move(weight)), out_(std::move(out)) {}
+
+  static int64_t elements(const Geometry& of) {
+    return of.groups * kSums * rounded(of.outputs, product_kernel().rows) * of.inputs;
+  }
+
+  void run(Memory memory, const Part& part) const override {
+    const int64_t rows = product_kernel().rows, step = rounded(of_.outputs, rows) * of_.inputs;
+    const auto [begin, end] = part.share(of_.groups * of_.outputs);
+    for (int64_t at = begin; at < end; ++at) {
+      const int64_t group = at / of_.outputs, o = at % of_.outputs;
+      const float* g = floats(memory, weight_) + at * of_.inputs * 9;
+      float* to = floats(memory, out_) + group * kSums * step + o / rows * rows * of_.inputs + o % rows;
+      for (int64_t c = 0; c < of_.inputs; ++c, g += 9, to += rows) {
+        float half[4][3];
+        for (int j = 0; j < 3; ++j) {
+          const float ends = g[j] + g[6 + j];
+          half[0][j] = g[j];
+          half[1][j] = 0.5F * (ends + g[3 + j]);
+          half[2][j] = 0.5F * (ends - g[3 + j]);
+          half[3][j] = g[6 + j];
+        }
+        for (int i = 0; i < 4; ++i) {
+          float* const row = to + 4 * i * step;
+          const float ends = half[i][0] + half[i][2];
+          row[0] = half[i][0];
+          row[step] = 0.5F * (ends + half[i][1]);
+          row[2 * step] = 0.5F * (ends - half[i][1]);
+          row[3 * step] = half[i][2];
+        }
+      }
+    }
+  }
+  Str text() const override { return "weight of a convolution for tiles"; }
+
+ private:
+  Geometry of_;
+  Layout weight_, out_;
+};
+
+/// out = bias + weight * x, each thread its own samples.
+class TileConvolution : public Kernel {
+ public:
+  TileConvolution(const Geometry& geometry, Layout x, Layout weight, Layout bias, Layout out, const char* name)
+      : of_(geometry),
+        tiles_(geometry),
+        x_(std::move(x)),
+        weight_(std::move(weight)),
+        bias_(std::move(bias)),
+        out_(std::move(out)),
+        name_(name) {}
+
+  void run(Memory memory, const Part& part) const override {
+    const auto [begin, end] = part.of(of_.samples);
+    const int64_t together = tiles_.together(of_.samples);
+    for (int64_t sample = begin; sample < end; sample += together) {
+      for (int64_t group = 0; group < of_.groups; ++group)
+        convolve(memory, part, sample, std::min(together, end - sample), group);
+    }
+  }
+  int64_t scratch_bytes() const override {
+    const int64_t phase = tiles_.phase(tiles_.together(of_.samples));
+    return (4 * phase * (of_.inputs + of_.outputs) + kSums * product_kernel().width * (of_.inputs + of_.outputs)) *
+           int64_t(sizeof(float));
+  }
+  Str text() const override { return fmt::format("{} {} by tiles", of_.text(), name_); }
+
+ private:
+  void convolve(Memory memory, const Part& part, int64_t sample, int64_t images, int64_t group) const {
+    const int64_t width = product_kernel().width, phase = tiles_.phase(images), places = of_.places();
+    Phases in{reinterpret_cast<float*>(part.scratch), phase, tiles_.pitch()};
+    Phases out{in.at + 4 * phase * of_.inputs, phase, tiles_.pitch()};
+    const Sums read{out.at + 4 * phase * of_.outputs, of_.inputs * width, width};
+    const Sums sums{read.at + kSums * of_.inputs * width, of_.outputs * width, width};
+    const int64_t in_step = of_.groups * of_.inputs * of_.image(), out_step = of_.groups * of_.outputs * places;
+    split(floats(memory, x_) + sample * in_step + group * of_.inputs * of_.image(), in_step, images, of_.inputs, tiles_,
+          input_plane(of_), in);
+    PanelProduct product;
+    product.left_step = of_.inputs;
+    product.rows = of_.outputs;
+    product.depth = of_.inputs;
+    product.columns = product.out_row = width;
+    const int64_t of_sum = rounded(of_.outputs, product_kernel().rows) * of_.inputs;
+    const float* const bias = bias_.root == kNone ? nullptr : floats(memory, bias_) + group * of_.outputs;
+    for (int64_t first = 0; first < tiles_.count(images); first += width) {
+      winograd_kernel().read(in, of_.inputs, first, width, read);
+      for (int64_t sum = 0; sum < kSums; ++sum) {
+        product.left = {floats(memory, weight_) + (group * kSums + sum) * of_sum, 1, product_kernel().rows};
+        product.panel = read.at + sum * read.step;
+        product.out = sums.at + sum * sums.step;
+        product_kernel().multiply(product);
+      }
+      winograd_kernel().write(sums, of_.outputs, first, width, bias, out);
+    }
+    for (int64_t i = 0; i < images; ++i) {
+      float* to = floats(memory, out_) + (sample + i) * out_step + group * of_.outputs * places;
+      for (int64_t o = 0; o < of_.outputs; ++o, to += places) {
+        winograd_kernel().join({out.at + o * 4 * phase + i * tiles_.image(), phase, tiles_.pitch()}, of_.y.out,
+                               of_.x.out, to);
+      }
+    }
+  }
+
+  Geometry of_;
+  Tiles tiles_;
+  Layout x_, weight_, bias_, out_;
+  const char* name_;
+};
+
+/// The gradient of the weight, from sums over the tiles of all samples in their order: each thread its own inputs, or outputs.
+class TileWeightGradient : public Kernel {
+ public:
+  TileWeightGradient(const Geometry& geometry, Layout gradient, Layout x, Layout sums, Layout out)
+      : of_(geometry),
+        tiles_(geometry),
+        gradient_(std::move(gradient)),
+        x_(std::move(x)),
+        sums_(std::move(sums)),
+        out_(std::move(out)) {}
+
+  void run(Memory memory, const Part& part) const override {
+    // What is not divided, all threads read: tiles of inputs are the longer work, by their turning into panels.
+    const bool by_outputs = of_.outputs > 2 * of_.inputs;
+    Range range{0, of_.inputs, 0, of_.outputs};
+    auto& begin = by_outputs ? range.output : range.input;
+    auto& end = by_outputs ? range.output_end : range.input_end;
+    std::tie(begin, end) = part.share(end);
+    if (begin == end) return;
+    for (int64_t group = 0; group < of_.groups; ++group) {
+      sum(memory, part, group, range);
+      finish(memory, group, range);
+    }
+  }
+  int64_t scratch_bytes() const override {
+    const int64_t phase = tiles_.phase(tiles_.together(of_.samples));
+    return ((4 * phase + kSums * chunk()) * (of_.inputs + of_.outputs) + chunk() * product_kernel().width) *
+           int64_t(sizeof(float));
+  }
+  Str text() const override { return fmt::format("{} convolution, by weight by tiles", of_.text()); }
+
+ private:
+  struct Range {
+    int64_t input, input_end, output, output_end;
+    int64_t inputs() const { return input_end - input; }
+    int64_t outputs() const { return output_end - output; }
+  };
+
+  /// Tiles at a time: enough for products, few enough to stay in caches.
+  int64_t chunk() const {
+    const int64_t lanes = winograd_kernel().lanes, all = tiles_.count(tiles_.together(of_.samples));
+    return rounded(std::min(all, std::clamp<int64_t>(16384 / (of_.inputs + of_.outputs), 64, 192)), lanes);
+  }
+
+  void sum(Memory memory, const Part& part, int64_t group, const Range& range) const {
+    const int64_t together = tiles_.together(of_.samples), width = product_kernel().width, most = chunk();
+    const int64_t phase = tiles_.phase(together), places = of_.places();
+    const Phases in{reinterpret_cast<float*>(part.scratch), phase, tiles_.pitch()};
+    const Phases out{in.at + 4 * phase * range.inputs(), phase, tiles_.pitch()};
+    const Sums read{out.at + 4 * phase * range.outputs(), range.inputs() * most, most};
+    const Sums spread{read.at + kSums * read.step, range.outputs() * most, most};
+    float* const panel = spread.at + kSums * spread.step;
+    const int64_t in_step = of_.groups * of_.inputs * of_.image(), out_step = of_.groups * of_.outputs * places;
+    PanelProduct product;
+    product.rows = range.outputs();
+    product.left_step = most;
+    product.panel = panel;
+    product.out_row = of_.inputs;
+    for (int64_t sample = 0; sample < of_.samples; sample += together) {
+      const int64_t images = std::min(together, of_.samples - sample), count = tiles_.count(images);
+      split(floats(memory, x_) + sample * in_step + (group * of_.inputs + range.input) * of_.image(), in_step, images,
+            range.inputs(), tiles_, input_plane(of_), in);
+      split(floats(memory, gradient_) + sample * out_step + (group * of_.outputs + range.output) * places, out_step,
+            images, range.outputs(), tiles_, {nullptr, of_.y.out, of_.x.out}, out);
+      for (int64_t first = 0; first < count; first += most) {
+        product.depth = std::min(most, rounded(count - first, winograd_kernel().lanes));
+        product.adds = sample > 0 || first > 0;
+        winograd_kernel().read(in, range.inputs(), first, product.depth, read);
+        winograd_kernel().spread(out, range.outputs(), first, product.depth, spread);
+        for (int64_t sum = 0; sum < kSums; ++sum) {
+          product.left = {spread.at + sum * spread.step, most, 1};
+          float* const to = sum_of(memory, group, sum) + range.output * of_.inputs + range.input;
+          for (int64_t c = 0; c < range.inputs(); c += width) {
+            product.columns = std::min(width, range.inputs() - c);
+            product_kernel().pack({read.at + sum * read.step + c * most, 1, most}, product.depth, product.columns,
+                                  panel);
+            product.out = to + c;
+            product_kernel().multiply(product);
+          }
+        }
+      }
+    }
+  }
+
+  /// Gᵀ u G of each kernel.
+  void finish(Memory memory, int64_t group, const Range& range) const {
+    const int64_t step = of_.outputs * of_.inputs;
+    for (int64_t o = range.output; o < range.output_end; ++o) {
+      const float* from = sum_of(memory, group, 0) + o * of_.inputs + range.input;
+      float* to = floats(memory, out_) + ((group * of_.outputs + o) * of_.inputs + range.input) * 9;
+      for (int64_t c = range.input; c < range.input_end; ++c, ++from, to += 9) {
+        float half[3][4];
+        for (int j = 0; j < 4; ++j) {
+          const float *const u = from + j * step, middle = 0.5F * (u[4 * step] + u[8 * step]);
+          half[0][j] = u[0] + middle;
+          half[1][j] = 0.5F * (u[4 * step] - u[8 * step]);
+          half[2][j] = u[12 * step] + middle;
+        }
+        for (int i = 0; i < 3; ++i) {
+          const float middle = 0.5F * (half[i][1] + half[i][2]);
+          to[3 * i] = half[i][0] + middle;
+          to[3 * i + 1] = 0.5F * (half[i][1] - half[i][2]);
+          to[3 * i + 2] = half[i][3] + middle;
+        }
+      }
+    }
+  }
+
+  float* sum_of(Memory memory, int64_t group, int64_t sum) const {
+    return floats(memory, sums_) + (group * kSums + sum) * of_.outputs * of_.inputs;
+  }
+
+  Geometry of_;
+  Tiles tiles_;
+  Layout gradient_, x_, sums_, out_;
+};
+
+}  // namespace
+
+bool fits_winograd(const Geometry& of) {
+  // Below these, what turning into tiles and back costs is more than what the products save.
+  constexpr int64_t kChannels = 16, kTiles = 4;
+  const Tiles tiles(of);
+  const auto is_plain = [](const Axis& axis) { return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1; };
+  return is_plain(of.y) && is_plain(of.x) && of.inputs >= kChannels && of.outputs >= kChannels &&
+         tiles.lines >= kTiles && tiles.columns >= kTiles;
+}
+
+void convolve_by_tiles(Lowering& to, const Geometry& of, const Layout& x, const Layout& weight, const Layout& bias,
+                       const Layout& out, const char* name) {
+  const int64_t elements = TileWeight::elements(of);
+  const Layout for_tiles = dense(to.temporary(DType::F32, elements), {elements});
+  Call turn;
+  turn.split = Split::Shares;
+  turn.reads = {{weight.root, false}};
+  turn.writes = {{for_tiles.root, false}};
+  turn.kernel = std::make_unique<TileWeight>(of, weight, for_tiles);
+  to.add(std::move(turn));
+  Call call;
+  call.split = Split::Samples;
+  call.reads = {to.touched(x, true), {for_tiles.root, false}};
+  if (bias.root != kNone) call.reads.push_back({bias.root, false});
+  call.writes = {to.touched(out, true)};
+  call.kernel = std::make_unique<TileConvolution>(of, x, for_tiles, bias, out, name);
+  to.add(std::move(call));
+}
+
+void weight_gradient_by_tiles(Lowering& to, const Geometry& of, const Layout& gradient, const Layout& x,
+                              const Layout& out) {
+  const int64_t elements = of.groups * kSums * of.outputs * of.inputs;
+  const Layout sums = dense(to.temporary(DType::F32, elements), {elements});
+  Call call;
+  call.split = Split::Shares;
+  call.reads = {{gradient.root, false}, {x.root, false}};
+  call.writes = {{sums.root, false}, {out.root, false}};
+  call.kernel = std::make_unique<TileWeightGradient>(of, gradient, x, sums, out);
+  to.add(std::move(call));
+}
+
+}  // namespace ltr::plan
