@@ -33,6 +33,9 @@ TEST_CASE("gradients of products are autograd's") {
   compare({"conv2d by tiles, groups", {{{5, 64, 7, 7}}, {{32, 32, 3, 3}}, {{32}}}, [](const Tensors& x) {
              return conv2d(x[0], x[1], x[2], {1, 1}, {1, 1, 1, 1}, {1, 1}, 2);
            }, true, 0, 3e-5});
+  compare({"conv2d of small images", {{{23, 3, 5, 4}}, {{4, 3, 2, 3}}, {{4}}}, [](const Tensors& x) {
+             return conv2d(x[0], x[1], x[2], {2, 1}, {1, 1, 0, 1}, {1, 1}, 1);
+           }});
   compare({"conv2d of unequal ends", {{{2, 3, 6, 7}}, {{4, 3, 2, 4}}, {{4}}}, [](const Tensors& x) {
              return conv2d(x[0], x[1], x[2], {1, 2}, {0, 1, 2, 1}, {2, 1}, 1);
            }});

@@ -27,7 +27,21 @@ int64_t block_of(int64_t count, int64_t most) {
   return (count + blocks - 1) / blocks;
 }
 
-/// out = bias + weight · patches of x, each thread its own samples.
+/// Rows of `places` of one image each, of several images, as rows of all their places; or back.
+void join_images(const float* from, int64_t step, int64_t images, int64_t rows, int64_t places, float* to) {
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t i = 0; i < images; ++i, to += places)
+      std::memcpy(to, from + i * step + row * places, size_t(places) * sizeof(float));
+  }
+}
+void part_images(const float* from, int64_t images, int64_t rows, int64_t places, float* to, int64_t step) {
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t i = 0; i < images; ++i, from += places)
+      std::memcpy(to + i * step + row * places, from, size_t(places) * sizeof(float));
+  }
+}
+
+/// out = bias + weight · patches of x, each thread its own samples; those of small images together, so that panels are full.
 class Convolution : public Kernel {
  public:
   Convolution(const Geometry& geometry, Layout x, Layout weight, Layout bias, Layout out, const char* name)
@@ -41,29 +55,40 @@ class Convolution : public Kernel {
   void run(Memory memory, const Part& part) const override {
     const auto [begin, end] = part.of(of_.samples);
     auto* const image = reinterpret_cast<float*>(part.scratch);
-    for (int64_t sample = begin; sample < end; ++sample) {
+    const int64_t elements = of_.inputs * of_.padded();
+    for (int64_t sample = begin; sample < end; sample += together()) {
+      const int64_t images = std::min(together(), end - sample);
       for (int64_t group = 0; group < of_.groups; ++group) {
-        of_.pad(floats(memory, x_) + (sample * of_.groups + group) * of_.inputs * of_.image(), of_.inputs, image);
-        convolve(memory, image, image + of_.inputs * of_.padded() + kSlack, sample, group);
+        for (int64_t i = 0; i < images; ++i)
+          of_.pad(floats(memory, x_) + ((sample + i) * of_.groups + group) * of_.inputs * of_.image(), of_.inputs,
+                  image + i * elements);
+        convolve(memory, image, sample, images, group);
       }
     }
   }
   int64_t scratch_bytes() const override {
-    return (of_.inputs * of_.padded() + kPatchPanels * product_kernel().width * kPatchDepth + 2 * kSlack) *
+    const int64_t of_images = of_.inputs * of_.padded() + (together() > 1 ? of_.outputs * of_.places() : 0);
+    return (together() * of_images + kPatchPanels * product_kernel().width * kPatchDepth + 2 * kSlack) *
            int64_t(sizeof(float));
   }
   Str text() const override { return fmt::format("{} {}", of_.text(), name_); }
 
  private:
-  void convolve(Memory memory, const float* image, float* panels, int64_t sample, int64_t group) const {
-    const int64_t width = product_kernel().width, places = of_.places(), depth = of_.depth();
+  int64_t together() const { return of_.together(kPatchPanels * product_kernel().width); }
+
+  void convolve(Memory memory, float* image, int64_t sample, int64_t images, int64_t group) const {
+    const int64_t width = product_kernel().width, depth = of_.depth(), columns = images * of_.places();
     const int64_t block = block_of(depth, kPatchDepth);
-    const Patches patches = of_.patches(image);
+    const Patches patches = of_.patches(image, of_.inputs);
+    float* const panels = image + images * of_.inputs * of_.padded() + kSlack;
+    const int64_t step = of_.groups * of_.outputs * of_.places();
+    float* const result = floats(memory, out_) + sample * step + group * of_.outputs * of_.places();
+    float* const out = images == 1 ? result : panels + kPatchPanels * width * kPatchDepth + kSlack;
     PanelProduct product;
-    product.out_row = places;
+    product.out_row = columns;
     product.left_step = depth;
-    for (int64_t first = 0; first < places; first += kPatchPanels * width) {
-      const int64_t last = std::min(places, first + kPatchPanels * width);
+    for (int64_t first = 0; first < columns; first += kPatchPanels * width) {
+      const int64_t last = std::min(columns, first + kPatchPanels * width);
       for (int64_t from = 0; from < depth; from += block) {
         product.depth = std::min(block, depth - from);
         product.adds = from > 0;
@@ -78,12 +103,13 @@ class Convolution : public Kernel {
           for (int64_t p = first; p < last; p += width) {
             product.panel = panels + (p - first) * product.depth;
             product.columns = std::min(width, last - p);
-            product.out = floats(memory, out_) + (sample * of_.groups * of_.outputs + channel) * places + p;
+            product.out = out + row * columns + p;
             product_kernel().multiply(product);
           }
         }
       }
     }
+    if (images > 1) part_images(out, images, of_.outputs, of_.places(), result, step);
   }
 
   Geometry of_;
@@ -102,30 +128,44 @@ class SpreadPatches : public Kernel {
     const auto [begin, end] = part.of(of_.samples);
     auto* const image = reinterpret_cast<float*>(part.scratch);
     const int64_t elements = of_.inputs * of_.padded();
-    for (int64_t sample = begin; sample < end; ++sample) {
+    for (int64_t sample = begin; sample < end; sample += together()) {
+      const int64_t images = std::min(together(), end - sample);
       for (int64_t group = 0; group < of_.groups; ++group) {
-        std::memset(image, 0, size_t(elements) * sizeof(float));
-        spread(memory, image, image + elements + kSlack, sample * of_.groups + group, group);
-        of_.crop(image, of_.inputs, floats(memory, out_) + (sample * of_.groups + group) * of_.inputs * of_.image());
+        std::memset(image, 0, size_t(images * elements) * sizeof(float));
+        spread(memory, image, sample, images, group);
+        for (int64_t i = 0; i < images; ++i)
+          of_.crop(image + i * elements, of_.inputs,
+                   floats(memory, out_) + ((sample + i) * of_.groups + group) * of_.inputs * of_.image());
       }
     }
   }
   int64_t scratch_bytes() const override {
     const int64_t width = product_kernel().width;
-    return (of_.inputs * of_.padded() + (of_.outputs + of_.depth()) * width + 2 * kSlack) * int64_t(sizeof(float));
+    return (together() * (of_.inputs * of_.padded() + of_.outputs * of_.places()) +
+            (of_.outputs + of_.depth()) * width + 2 * kSlack) *
+           int64_t(sizeof(float));
   }
   Str text() const override { return fmt::format("{} convolution spread back", of_.text()); }
 
  private:
-  void spread(Memory memory, float* image, float* panel, int64_t of_gradient, int64_t group) const {
-    const int64_t width = product_kernel().width, places = of_.places(), depth = of_.depth();
+  int64_t together() const { return of_.together(2 * product_kernel().width); }
+
+  void spread(Memory memory, float* image, int64_t sample, int64_t images, int64_t group) const {
+    const int64_t width = product_kernel().width, depth = of_.depth(), columns = images * of_.places();
+    float* const panel = image + images * of_.inputs * of_.padded() + kSlack;
     float* const values = panel + of_.outputs * width;
-    const Patches patches = of_.patches(image);
-    const float* const gradient = floats(memory, gradient_) + of_gradient * of_.outputs * places;
-    for (int64_t p = 0; p < places; p += width) {
+    float* const joined = values + depth * width;
+    const Patches patches = of_.patches(image, of_.inputs);
+    const int64_t step = of_.groups * of_.outputs * of_.places();
+    const float* gradient = floats(memory, gradient_) + sample * step + group * of_.outputs * of_.places();
+    if (images > 1) {
+      join_images(gradient, step, images, of_.outputs, of_.places(), joined);
+      gradient = joined;
+    }
+    for (int64_t p = 0; p < columns; p += width) {
       PanelProduct product;
-      product.columns = std::min(width, places - p);
-      product_kernel().pack({gradient + p, places, 1}, of_.outputs, product.columns, panel);
+      product.columns = std::min(width, columns - p);
+      product_kernel().pack({gradient + p, columns, 1}, of_.outputs, product.columns, panel);
       product.left = {floats(memory, weight_) + group * depth * of_.outputs, of_.outputs, 1};
       product.left_step = of_.outputs;
       product.rows = depth;
@@ -164,36 +204,47 @@ class WeightGradient : public Kernel {
     }
   }
   int64_t scratch_bytes() const override {
-    return (of_.inputs * of_.padded() + product_kernel().width * block() + 2 * kSlack) * int64_t(sizeof(float));
+    const int64_t of_images = of_.inputs * of_.padded() + (together() > 1 ? of_.outputs * of_.places() : 0);
+    return (together() * of_images + product_kernel().width * block() + 2 * kSlack) * int64_t(sizeof(float));
   }
   Str text() const override { return fmt::format("{} convolution, by weight", of_.text()); }
 
  private:
+  int64_t together() const { return of_.together(kPatchDepth); }
   /// Places at a time: whole lines of the output, unless they are long.
   int64_t block() const { return of_.x.out >= kPatchDepth ? kPatchDepth : kPatchDepth / of_.x.out * of_.x.out; }
 
   /// `count` panels of elements from `first` on, outputs [row, end) of a group.
   void sum(Memory memory, const Part& part, int64_t group, int64_t first, int64_t count, int64_t row,
            int64_t end) const {
-    const int64_t width = product_kernel().width, places = of_.places(), depth = of_.depth();
+    const int64_t width = product_kernel().width, depth = of_.depth();
     const int64_t from = first * width, elements = std::min(depth - from, count * width);
     const int64_t of_channel = of_.y.kernel * of_.x.kernel;
     const int64_t channel = from / of_channel, channels = (from + elements - 1) / of_channel + 1 - channel;
     auto* const image = reinterpret_cast<float*>(part.scratch);
-    float* const panel = image + channels * of_.padded() + kSlack;
-    const Patches patches = of_.patches(image);
+    float* const panel = image + together() * channels * of_.padded() + kSlack;
+    float* const joined = panel + width * block() + kSlack;
+    const Patches patches = of_.patches(image, channels);
     PanelProduct product;
     product.rows = end - row;
-    product.left_step = places;
     product.out_row = depth;
-    for (int64_t sample = 0; sample < of_.samples; ++sample) {
-      const int64_t in = (sample * of_.groups + group) * of_.inputs + channel;
-      const int64_t out = (sample * of_.groups + group) * of_.outputs + row;
-      of_.pad(floats(memory, x_) + in * of_.image(), channels, image);
-      for (int64_t p = 0; p < places; p += block()) {
+    const int64_t step = of_.groups * of_.outputs * of_.places();
+    for (int64_t sample = 0; sample < of_.samples; sample += together()) {
+      const int64_t images = std::min(together(), of_.samples - sample), columns = images * of_.places();
+      for (int64_t i = 0; i < images; ++i) {
+        const int64_t in = ((sample + i) * of_.groups + group) * of_.inputs + channel;
+        of_.pad(floats(memory, x_) + in * of_.image(), channels, image + i * channels * of_.padded());
+      }
+      const float* gradient = floats(memory, gradient_) + sample * step + (group * of_.outputs + row) * of_.places();
+      if (images > 1) {
+        join_images(gradient, step, images, product.rows, of_.places(), joined);
+        gradient = joined;
+      }
+      product.left_step = columns;
+      for (int64_t p = 0; p < columns; p += block()) {
         product.adds = sample > 0 || p > 0;
-        product.depth = std::min(block(), places - p);
-        product.left = {floats(memory, gradient_) + out * places + p, places, 1};
+        product.depth = std::min(block(), columns - p);
+        product.left = {gradient + p, columns, 1};
         product.panel = panel;
         for (int64_t k = 0; k < elements; k += width) {
           product.columns = std::min(width, elements - k);

@@ -26,9 +26,13 @@ struct Geometry {
   int64_t image() const { return y.in * x.in; }
   int64_t padded() const { return y.padded() * x.padded(); }
 
-  kernels::Patches patches(const float* image) const {
-    return {image, padded(), x.padded(), y.kernel, x.kernel, y.dilation, x.dilation, y.stride, x.stride, x.out};
+  /// Of images of `channels`, one behind the other.
+  kernels::Patches patches(const float* image, int64_t channels) const {
+    return {image,      padded(), x.padded(), y.kernel, x.kernel, y.dilation,
+            x.dilation, y.stride, x.stride,   x.out,    places(), channels * padded()};
   }
+  /// Images to take together so that they have about `most` places.
+  int64_t together(int64_t most) const { return std::clamp<int64_t>(most / places(), 1, samples); }
   /// `channels` of them, with their borders.
   void pad(const float* from, int64_t channels, float* to) const {
     const int64_t width = x.padded();
