@@ -163,13 +163,23 @@ OptimizerEntry Optimizer::describe() const {
   return entry;
 }
 
-optim::Moves Optimizer::moves_of(const at::Tensor& weight) const {
+const optim::Rule* Optimizer::rule_of(const at::Tensor& weight) const {
   for (const GroupState& group : groups_) {
     for (const at::Tensor& one : group.weights) {
-      if (one.is_same(weight)) return group.rule->moves;
+      if (one.is_same(weight)) return group.rule.get();
     }
   }
-  return optim::Moves::whole;
+  return nullptr;
+}
+
+optim::Moves Optimizer::moves_of(const at::Tensor& weight) const {
+  const optim::Rule* const rule = rule_of(weight);
+  return rule != nullptr ? rule->moves : optim::Moves::whole;
+}
+
+bool Optimizer::rests(const at::Tensor& weight) const {
+  const optim::Rule* const rule = rule_of(weight);
+  return rule != nullptr && rule->rests();
 }
 
 double Optimizer::state_bytes() const {
@@ -343,7 +353,8 @@ optim::TensorVec Optimizer::grads() const {
   optim::TensorVec list;
   for (const GroupState& group : groups_) {
     for (const at::Tensor& weight : group.weights) {
-      if (at::Tensor gradient = own_gradient(weight); gradient.defined()) list.push_back(std::move(gradient));
+      const at::Tensor gradient = own_gradient(weight);
+      if (gradient.defined()) list.push_back(gradient.is_sparse() ? gradient._values() : gradient);
     }
   }
   return list;

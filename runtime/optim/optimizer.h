@@ -33,6 +33,8 @@ class Optimizer {
   Str path_of(const Weight& weight) const;
   /// What the rule of one of its weights looks at.
   optim::Moves moves_of(const at::Tensor& weight) const;
+  /// Whether what of one of its weights has no gradient does not move.
+  bool rests(const at::Tensor& weight) const;
   OptimizerEntry describe() const;
   /// Every `plateau` among the schedules.
   std::vector<optim::Plateau*> plateaus() const;
@@ -58,7 +60,7 @@ class Optimizer {
   at::Tensor clip_later();
   at::Tensor clip_norm_later(double limit);
   void clip_value(double limit);
-  /// The gradients that there are.
+  /// The numbers of the gradients that there are; of one that is sparse, those of its rows.
   optim::TensorVec grads() const;
   void scale_grads(double factor);
   void zero_grad();
@@ -122,6 +124,8 @@ class Optimizer {
   Str without_place(const Archive& archive) const;
   /// R2010: `what` is how the optimizer differs from that of the checkpoint.
   Error misfit(const Str& what) const;
+  /// Null if no group moves the weight.
+  const optim::Rule* rule_of(const at::Tensor& weight) const;
   /// The first of its groups that takes the weight, their number if none does.
   size_t group_of(const Weight& weight) const;
 

@@ -65,6 +65,8 @@ class Rule {
   /// The state `name` of a weight that has not moved yet.
   virtual at::Tensor initial_state(const char* name, const at::Tensor& weight) const;
   virtual void update(const Update& update) = 0;
+  /// Whether an element whose gradient is 0 stays where it is, with its state; then gradients may be sparse: f32 [rows, …] of some rows.
+  virtual bool rests() const { return false; }
   virtual Blocking blocking() const { return Blocking::PutBack; }
   /// Momentum or β1, which `one_cycle` moves; null if the rule has none.
   virtual double* momentum() { return nullptr; }

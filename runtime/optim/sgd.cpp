@@ -23,9 +23,15 @@ class Sgd : public Rule {
   // The first of dampened updates is another one, so it is counted.
   Blocking blocking() const override { return dampening_ != 0 ? Blocking::Asks : Blocking::Kernel; }
 
+  bool rests() const override { return momentum_ == 0 && weight_decay == 0; }
+
   void update(const Update& up) override {
     if (up.blocked.defined()) return update_unless_blocked(up);
     for (size_t i = 0; i < up.weights.size(); i++) {
+      if (up.grads[i].is_sparse()) {
+        up.weights[i].add_(up.grads[i], maximize_ ? up.lr : -up.lr);
+        continue;
+      }
       // The first gradient is taken whole, without dampening.
       const bool is_first = dampening_ != 0 && up.steps[i].item<double>() == 1;
       const double taken = is_first ? 1.0 : 1 - dampening_;

@@ -24,15 +24,24 @@ TEST_CASE("gradients of products are autograd's") {
            }});
   // By tiles: odd sizes and borders, images alone and together, groups, few inputs and few outputs. Sums and differences of elements
   // enter products there: a few last bits more.
-  compare({"conv2d by tiles", {{{2, 20, 13, 30}}, {{17, 20, 3, 3}}, {{17}}}, [](const Tensors& x) {
-             return conv2d(x[0], x[1], x[2], {1, 1}, {0, 0, 0, 0}, {1, 1}, 1);
-           }, true, 0, 3e-5});
-  compare({"conv2d by tiles, unequal ends", {{{7, 16, 8, 9}}, {{48, 16, 3, 3}}}, [](const Tensors& x) {
-             return conv2d(x[0], x[1], {}, {1, 1}, {2, 1, 0, 1}, {1, 1}, 1);
-           }, true, 0, 3e-5});
-  compare({"conv2d by tiles, groups", {{{5, 64, 7, 7}}, {{32, 32, 3, 3}}, {{32}}}, [](const Tensors& x) {
-             return conv2d(x[0], x[1], x[2], {1, 1}, {1, 1, 1, 1}, {1, 1}, 2);
-           }, true, 0, 3e-5});
+  compare({"conv2d by tiles",
+           {{{2, 20, 13, 30}}, {{17, 20, 3, 3}}, {{17}}},
+           [](const Tensors& x) { return conv2d(x[0], x[1], x[2], {1, 1}, {0, 0, 0, 0}, {1, 1}, 1); },
+           true,
+           0,
+           3e-5});
+  compare({"conv2d by tiles, unequal ends",
+           {{{7, 16, 8, 9}}, {{48, 16, 3, 3}}},
+           [](const Tensors& x) { return conv2d(x[0], x[1], {}, {1, 1}, {2, 1, 0, 1}, {1, 1}, 1); },
+           true,
+           0,
+           3e-5});
+  compare({"conv2d by tiles, groups",
+           {{{5, 64, 7, 7}}, {{32, 32, 3, 3}}, {{32}}},
+           [](const Tensors& x) { return conv2d(x[0], x[1], x[2], {1, 1}, {1, 1, 1, 1}, {1, 1}, 2); },
+           true,
+           0,
+           3e-5});
   compare({"conv2d of small images", {{{23, 3, 5, 4}}, {{4, 3, 2, 3}}, {{4}}}, [](const Tensors& x) {
              return conv2d(x[0], x[1], x[2], {2, 1}, {1, 1, 0, 1}, {1, 1}, 1);
            }});
@@ -199,6 +208,29 @@ TEST_CASE("gradients of recurrent layers are autograd's") {
                return cat({flatten(y, 0, -1), flatten(h, 0, -1)}, 0);
              },
              true, kLastBits});
+  }
+}
+
+TEST_CASE("a gradient of a table may be sums for the rows that were read") {
+  const PolicyScope floats(at::kFloat);
+  const Case one{"embedding", {{{50, 3}}}, [](const Tensors& x) {
+                   return square(embedding(whole({7, 49, 7, 0, 49, 7}, {2, 3}), x[0]));
+                 }};
+  Recorded of = recorded(one, 3, at::kFloat);
+  const Reference reference = referred(of, at::kFloat, 1);
+  const ValueId gradient = of.gradients[0];
+  CpuPlan plan(of.graph, of.constants, {{0, of.graph.nodes.size(), {gradient}}}, 1, 2, std::make_shared<Arena>(),
+               {gradient});
+  for (int round = 0; round < 2; ++round) {
+    plan.begin(1);
+    plan.set(of.ids[0], of.inputs[0]);
+    plan.set(of.seed_id, give(at::ones({}, at::kFloat)));
+    REQUIRE(plan.run(0));
+    const at::Tensor found = plan.view(gradient);
+    CHECK(found.is_sparse());
+    CHECK(found._values().size(0) == 3);
+    CHECK(at::equal(found.to_dense(), aten(reference.value(gradient)).detach()));
+    plan.end();
   }
 }
 

@@ -1,13 +1,11 @@
 #include "runtime/plan/planned_step.h"
 
-#include <ATen/Parallel.h>
-#include <torch/csrc/autograd/function.h>
-#include <torch/csrc/autograd/functions/utils.h>
-#include <torch/csrc/autograd/variable.h>
+#include <c10/core/GradMode.h>
 
 #include <algorithm>
 
 #include "runtime/api/error.h"
+#include "runtime/optim/optimizer.h"
 #include "runtime/plan/differentiate.h"
 #include "runtime/tensor/device.h"
 #include "runtime/tensor/draw.h"
@@ -15,25 +13,6 @@
 #include "runtime/tensor/memory_pool.h"
 
 namespace ltr::plan {
-
-namespace {
-
-/// Between a loss and the weights that it trains: so accumulation, clipping, gates and hooks take a plan's gradients as they take
-/// any other.
-struct GradientOfPlan : public torch::autograd::Node {
-  torch::autograd::variable_list apply(torch::autograd::variable_list&& gradients) override {
-    const DrawScope draws({key, 0});  // This may be a thread of autograd.
-    const Tensors found = step->gradients(part, give(gradients[0]));
-    return aten(found);
-  }
-  std::string name() const override { return "GradientOfPlan"; }
-
-  PlannedStep* step = nullptr;
-  size_t part = 0;
-  uint64_t key = 0;
-};
-
-}  // namespace
 
 PlannedStep::PlannedStep(Recording recording)
     : recording_(std::move(recording)), forward_end_(recording_.graph.nodes.size()) {
@@ -76,7 +55,9 @@ void PlannedStep::differentiate_marks() {
     part.end = graph.nodes.size();
     for (size_t i = 0; i < by.size(); ++i) {
       if (found.gradients[i] == kNone) continue;
-      part.weights.push_back(recording_.kept.at(by[i]));
+      const Tensor& weight = recording_.kept.at(by[i]);
+      part.weights.push_back(weight);
+      part.rests.push_back(minimized != nullptr && minimized->optimizer->rests(In(weight)));
       part.gradients.push_back(found.gradients[i]);
     }
     part_of_.emplace_back(parts_.size());
@@ -151,7 +132,7 @@ void PlannedStep::each_input(const Batch& batch, const Set& set) const {
   }
 }
 
-void PlannedStep::prepare(const Batch& batch, const std::shared_ptr<Arena>& arena) {
+void PlannedStep::prepare(const Batch& batch, int threads, const std::shared_ptr<Arena>& arena) {
   const auto grows = [&](const GivenState& state) {
     return state.before != kNone && state.after != kNone &&
            recording_.graph.values[state.before].sizes != recording_.graph.values[state.after].sizes;
@@ -165,11 +146,19 @@ void PlannedStep::prepare(const Batch& batch, const std::shared_ptr<Arena>& aren
     reference_->set(part.seed, give(at::ones(recording_.graph.values[part.loss].sizes, type)));
   }
   const std::vector<Stretch> order = stretches();
+  std::set<ValueId> of_tables;
+  for (const Part& part : parts_) {
+    for (size_t i = 0; i < part.gradients.size(); ++i) {
+      if (part.rests[i]) of_tables.insert(part.gradients[i]);
+    }
+  }
   for (const Stretch& stretch : order) reference_->run(stretch.begin, stretch.end);
   // What one run op by op took is not what the plan will.
   reference_.reset();
   give_back_memory();
-  cpu_ = std::make_unique<CpuPlan>(recording_.graph, recording_.kept, order, batch.size, at::get_num_threads(), arena);
+  cpu_ = std::make_unique<CpuPlan>(recording_.graph, recording_.kept, order, batch.size, threads, arena,
+                                   std::move(of_tables));
+  cpu_->stay_alone_if_small();
 }
 
 void PlannedStep::compute(size_t begin, size_t end) {
@@ -187,9 +176,24 @@ void PlannedStep::explain() const {
 
 Tensor PlannedStep::taken(ValueId id) const { return cpu_ ? give(cpu_->view(id).clone()) : reference_->value(id); }
 
-void PlannedStep::run(Context& cx, const Batch& batch, bool is_alone) {
+void PlannedStep::apply_mark(Context& cx, const Mark& mark, const Option<size_t>& part) {
+  const auto value = [&](ValueId id) {
+    if (id == kNone) return Tensor();
+    // What is kept is itself, and not what it is now.
+    const auto kept = recording_.kept.find(id);
+    return kept != recording_.kept.end() ? kept->second : taken(id);
+  };
+  // One that reaches no weight has no gradient, and is refused for it.
+  if (!part || parts_[*part].weights.empty()) return apply(mark, cx, value);
+  const Tensor loss = value(parts_[*part].loss);
+  GradientOfPart gradient(*this, *part);
+  const LossGradient::Scope scope(In(loss), gradient);
+  apply(mark, cx, [&](ValueId id) { return id == parts_[*part].loss ? loss : value(id); });
+}
+
+void PlannedStep::run(Context& cx, const Batch& batch, const GradientUse& use) {
   batch_ = &batch;
-  is_alone_ = is_alone;
+  use_ = use;
   stretch_ = 0;
   ran_.assign(parts_.size(), false);
   if (cpu_) {
@@ -204,13 +208,7 @@ void PlannedStep::run(Context& cx, const Batch& batch, bool is_alone) {
     compute(done, mark.end);
     done = mark.end;
     const Option<size_t>& part = part_of_[at];
-    apply(mark, cx, [&](ValueId id) {
-      if (id == kNone) return Tensor();
-      if (part && parts_[*part].loss == id) return with_gradient(*part);
-      // What is kept is itself, and not what it is now.
-      const auto kept = recording_.kept.find(id);
-      return kept != recording_.kept.end() ? kept->second : taken(id);
-    });
+    apply_mark(cx, mark, part);
     // A loss that was refused has no gradient.
     if (part && !ran_[*part]) ++stretch_;
     if (cpu_) continue;
@@ -224,37 +222,34 @@ void PlannedStep::run(Context& cx, const Batch& batch, bool is_alone) {
   reference_->clear(recording_.kept);
 }
 
-Tensor PlannedStep::with_gradient(size_t part) {
-  torch::autograd::edge_list weights;
-  for (const Tensor& weight : parts_[part].weights) weights.push_back(torch::autograd::impl::gradient_edge(In(weight)));
-  const std::shared_ptr<GradientOfPlan> node(new GradientOfPlan(), torch::autograd::deleteNode);
-  node->set_next_edges(std::move(weights));
-  node->step = this;
-  node->part = part;
-  node->key = DrawScope::here().key;
-  at::Tensor loss = In(taken(parts_[part].loss))->variable_data();
-  torch::autograd::create_gradient_edge(loss, node);
-  return give(std::move(loss));
-}
-
-Tensors PlannedStep::gradients(size_t at, const Tensor& seed) {
-  const Part& part = parts_[at];
-  ran_[at] = true;
-  Tensors found;
-  if (cpu_) {
-    cpu_->set(part.seed, seed);
-    compute(part.begin, part.end);
-    for (const ValueId id : part.gradients) {
-      at::Tensor gradient = cpu_->view(id);
-      found.push_back(give(is_alone_ ? std::move(gradient) : gradient.clone()));
-    }
-    return found;
+void PlannedStep::add_gradients(size_t at, double factor) {
+  Part& part = parts_[at];
+  const c10::AutoGradMode no_grad(false);
+  const DrawScope draws({DrawScope::here().key, 0});
+  if (!part.factor_value.defined() || part.factor != factor) {
+    const Value& seed = recording_.graph.values[part.seed];
+    part.factor_value = give(at::full(recording_.graph.values[part.loss].sizes, factor, aten(seed.dtype)));
+    part.factor = factor;
   }
-  reference_->set(part.seed, seed);
+  ran_[at] = true;
+  cpu_ ? cpu_->set(part.seed, part.factor_value) : reference_->set(part.seed, part.factor_value);
   compute(part.begin, part.end);
-  for (const ValueId id : part.gradients) found.push_back(reference_->value(id));
+  for (size_t i = 0; i < part.gradients.size(); ++i) {
+    const In weight(part.weights[i]);
+    at::Tensor& sum = weight->mutable_grad();
+    const at::Tensor gradient = cpu_ ? cpu_->view(part.gradients[i]) : aten(reference_->value(part.gradients[i]));
+    if (sum.defined()) {
+      sum.add_(gradient);
+    } else if (gradient.is_sparse()) {
+      sum = use_.takes_rows ? gradient : gradient.to_dense();
+    } else if (gradient.strides() != weight->strides()) {
+      sum = at::empty_like(weight->detach()).copy_(gradient);
+    } else {
+      sum = cpu_ && !use_.is_alone ? gradient.clone() : gradient;
+    }
+  }
+  if (cpu_) return;
   for (const ValueId id : deaths_.behind_part[at]) reference_->set(id, {});
-  return found;
 }
 
 }  // namespace ltr::plan

@@ -4,8 +4,15 @@
 
 #include "runtime/plan/cpu/cpu_plan.h"
 #include "runtime/plan/recording.h"
+#include "runtime/train/loss_gradient.h"
 
 namespace ltr::plan {
+
+/// What becomes of the gradients of a batch.
+struct GradientUse {
+  bool is_alone = false;    ///< they are used up before the next batch, and may lie in the memory of the plan
+  bool takes_rows = false;  ///< those of tables may be sparse
+};
 
 class PlannedStep {
  public:
@@ -15,15 +22,12 @@ class PlannedStep {
 
   /// Why it cannot run.
   const Option<Refusal>& refusal() const { return recording_.refusal; }
-  /// Learns from `batch` what it has to know of sizes, and makes a plan for this machine. Buffers take the batch in.
-  void prepare(const Batch& batch, const std::shared_ptr<Arena>& arena);
+  /// Learns from `batch` what it has to know of sizes, and makes a plan for this machine with at most `threads`. Buffers take the batch in.
+  void prepare(const Batch& batch, int threads, const std::shared_ptr<Arena>& arena);
   const Recording& recording() const { return recording_; }
   /// Does with `batch` what the step would: computes, and calls `cx` in the same order. Losses that are minimized have their
   /// gradient, and draws come from the key of this thread. Errors are those of the step, at its lines.
-  /// `is_alone`: gradients are used up before the next batch, and may lie in the memory of the plan.
-  void run(Context& cx, const Batch& batch, bool is_alone);
-  /// The gradients of the loss of `part`, times `seed`, by the weights that it trains.
-  Tensors gradients(size_t part, const Tensor& seed);
+  void run(Context& cx, const Batch& batch, const GradientUse& use);
   /// How it runs on this machine; null where the reference runs it.
   const CpuPlan* cpu_plan() const { return cpu_.get(); }
 
@@ -34,6 +38,20 @@ class PlannedStep {
     size_t begin, end;
     std::vector<Tensor> weights;  ///< that the loss reaches
     std::vector<ValueId> gradients;
+    std::vector<bool> rests;  ///< weights of which a row without a gradient does not move
+    double factor = 0;        ///< of the newest run, and as a value
+    Tensor factor_value;
+  };
+  /// Between a loss and the weights that it trains: so accumulation, clipping, gates and hooks take a plan's gradients as they take any
+  /// other.
+  class GradientOfPart : public LossGradient {
+   public:
+    GradientOfPart(PlannedStep& step, size_t part) : step_(step), part_(part) {}
+    void add(double factor) override { step_.add_gradients(part_, factor); }
+
+   private:
+    PlannedStep& step_;
+    size_t part_;
   };
   /// What is needed no more.
   struct Deaths {
@@ -48,9 +66,12 @@ class PlannedStep {
   void each_input(const Batch& batch, const Set& set) const;
   /// Computes the next stretch.
   void compute(size_t begin, size_t end);
+  /// `part`: of the loss that it minimizes, if it does.
+  void apply_mark(Context& cx, const Mark& mark, const Option<size_t>& part);
   /// What is not overwritten by the next run.
   Tensor taken(ValueId id) const;
-  Tensor with_gradient(size_t part);
+  /// Adds the gradients of the loss of `part`, times `factor`, to those of the weights that it trains.
+  void add_gradients(size_t part, double factor);
   [[noreturn]] void explain() const;
 
   Recording recording_;
@@ -64,7 +85,7 @@ class PlannedStep {
   const Batch* batch_ = nullptr;
   size_t stretch_ = 0;
   std::vector<bool> ran_;  ///< parts
-  bool is_alone_ = false;
+  GradientUse use_;
 };
 
 }  // namespace ltr::plan

@@ -9,6 +9,7 @@
 
 #include "runtime/tensor/handle.h"
 #include "runtime/train/graph_walk.h"
+#include "runtime/train/loss_gradient.h"
 
 namespace ltr {
 
@@ -43,12 +44,15 @@ Backward::~Backward() = default;
 
 namespace {
 
+void check_scalar(const at::Tensor& loss) {
+  if (loss.numel() == 1) return;
+  throw error_here(err::shape_check_failed,
+                   fmt::format("the loss is [{}], not a scalar", fmt::join(loss.sizes().vec(), ", ")));
+}
+
 /// The gradient of `loss` times `share` begins with this.
 at::Tensor first_gradient(at::Tensor& one, const at::Tensor& loss, double share, const LossScale& scale) {
-  if (loss.numel() != 1) {
-    throw error_here(err::shape_check_failed,
-                     fmt::format("the loss is [{}], not a scalar", fmt::join(loss.sizes().vec(), ", ")));
-  }
+  check_scalar(loss);
   if (!loss.requires_grad()) {
     throw error_here(err::settings_contradict, "the loss reaches no weight that is trained");
   }
@@ -61,6 +65,10 @@ at::Tensor first_gradient(at::Tensor& one, const at::Tensor& loss, double share,
 }  // namespace
 
 void Backward::run(const at::Tensor& loss, double share, const Optimizer* optimizer, bool keep_graph) {
+  if (LossGradient* const own = LossGradient::of(loss)) {
+    check_scalar(loss);
+    return own->add(share);
+  }
   const at::Tensor gradient = first_gradient(impl_->one, loss, share, impl_->scale);
   // If the optimizer owns all weights nothing needs to be left out, and the engine need not mark the graph.
   const bool is_restricted = optimizer != nullptr && optimizer->weights().size() < impl_->root.weights().size();

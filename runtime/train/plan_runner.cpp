@@ -89,7 +89,8 @@ class PlanRunner : public StepRunner {
     PlannedStep* const planned = plan_for(step, here, stream, number);
     if (planned == nullptr) return torch_->run(step, here, stream, number);
     const StepScope scope(session_, step, here, stream, number);
-    planned->run(session_, here, session_.is_alone() && !step.is_manual);
+    const bool is_alone = session_.is_alone() && !step.is_manual;
+    planned->run(session_, here, {.is_alone = is_alone, .takes_rows = is_alone && session_.takes_rows()});
   }
 
  private:
@@ -128,7 +129,7 @@ class PlanRunner : public StepRunner {
       if (!is_admitted) return;
       planned = std::make_unique<PlannedStep>(found);
       refusal = planned->refusal();
-      if (!refusal) planned->prepare(batch, arena_);
+      if (!refusal) planned->prepare(batch, session_.threads.all(), arena_);
     });
     if (!is_admitted) {
       refusal = Refusal{

@@ -213,6 +213,11 @@ bool Session::looks_at_gradients() const {
   return request.trainer.check_grads || request.trainer.anomaly || request.trainer.nan != "stop";
 }
 
+bool Session::takes_rows() const {
+  return is_alone() && !looks_at_gradients() && !hooks_want_norm() && !listeners.has(Hook::after_backward) &&
+         !listeners.any(kBeforeClip);
+}
+
 void Session::tell_before_clip(const Optimizer& optimizer) {
   if (!is_recorded_) return;
   Named values;

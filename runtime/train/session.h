@@ -92,6 +92,8 @@ class Session : public Context {
   }
   /// Whether the row that runs now is the whole window.
   bool is_alone() const { return gradients_.is_alone(); }
+  /// Whether nobody sees gradients but the optimizer: they may be sparse.
+  bool takes_rows() const;
   /// Whether the batch runs again, to be looked at.
   bool is_repeating() const { return is_repeating_; }
   /// The part of the batch that runs now.

@@ -32,6 +32,8 @@ bool is_small_step(int64_t bytes, int64_t weights, int64_t samples) {
   return double(bytes) / kBytes + 6 * double(weights) * double(samples) / kProducts < kLimit;
 }
 
+StepThreads::StepThreads(int64_t weights) : weights_(weights), all_(at::get_num_threads()) {}
+
 StepThreads::Scope::Scope(StepThreads& of, Role role, int64_t samples)
     : of_(of), role_(role), samples_(samples), taken_before_(bytes_taken_here()) {
   if (!of.is_small_[size_t(role)].value_or(false)) return;

@@ -18,7 +18,10 @@ namespace ltr {
 class StepThreads {
  public:
   /// `weights`: elements of the model's weights.
-  explicit StepThreads(int64_t weights) : weights_(weights) {}
+  explicit StepThreads(int64_t weights);
+
+  /// Those of the run.
+  int all() const { return all_; }
 
   /// Sets the threads of `role` while it lives. For a first step it looks at what is done and decides.
   class Scope {
@@ -41,6 +44,7 @@ class StepThreads {
  private:
   static constexpr size_t kRoles = 4;
   int64_t weights_;
+  int all_;
   std::array<std::optional<bool>, kRoles> is_small_;
 };
 

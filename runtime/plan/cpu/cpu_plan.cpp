@@ -18,6 +18,15 @@ std::map<ValueId, Ints> strides_of(const std::unordered_map<ValueId, Tensor>& ke
   return strides;
 }
 
+at::Tensor sparse(const RowSums& sums, char* memory, const Ints& sizes) {
+  const int64_t count = sums.count(memory);
+  const at::Tensor rows = at::from_blob(sums.rows(memory), {1, count}, at::TensorOptions().dtype(at::kLong));
+  const at::Tensor values =
+      at::from_blob(sums.values(memory), {count, sums.width}, at::TensorOptions().dtype(at::kFloat));
+  // Each row is there once.
+  return at::_sparse_coo_tensor_unsafe(rows, values, sizes, values.options().layout(at::kSparse), true);
+}
+
 }  // namespace
 
 bool fits_cpu_plan(const Graph& graph) {
@@ -27,10 +36,11 @@ bool fits_cpu_plan(const Graph& graph) {
 }
 
 CpuPlan::CpuPlan(const Graph& graph, const std::unordered_map<ValueId, Tensor>& kept,
-                 const std::vector<Stretch>& stretches, int64_t samples, int threads, std::shared_ptr<Arena> arena)
+                 const std::vector<Stretch>& stretches, int64_t samples, int threads, std::shared_ptr<Arena> arena,
+                 std::set<ValueId> of_tables)
     : graph_(graph),
       kept_(kept),
-      lowering_(graph, strides_of(kept), samples),
+      lowering_(graph, strides_of(kept), samples, std::move(of_tables)),
       reference_(graph, kept),
       threads_(threads),
       arena_(std::move(arena)) {
@@ -55,6 +65,25 @@ CpuPlan::CpuPlan(const Graph& graph, const std::unordered_map<ValueId, Tensor>& 
   dies_behind_.resize(phases + 1);
   place_values(stretches);
   for (const auto& [id, tensor] : kept) given_.emplace_back(id, &tensor);
+}
+
+void CpuPlan::stay_alone_if_small() {
+  // What one core of today does in a microsecond, and what a meeting takes, with the threads' start for each stretch.
+  constexpr double kBytes = 2e4, kProducts = 5e4, kMeeting = 2;
+  double microseconds = 0;
+  size_t phases = 0;
+  for (const Planned& planned : stretches_) {
+    phases += planned.phases.size();
+    for (const Phase& phase : planned.phases) {
+      for (const Call& call : phase.calls) {
+        microseconds += call.kernel->products() / kProducts;
+        for (const auto* touched : {&call.reads, &call.writes}) {
+          for (const Touched& one : *touched) microseconds += double(bytes_[one.root]) / kBytes;
+        }
+      }
+    }
+  }
+  if (microseconds / 2 < kMeeting * double(phases)) threads_ = 1;
 }
 
 /// Functions of elements store only what others read, and calls that give nothing to anyone are left out: asked from the end.
@@ -159,12 +188,16 @@ void CpuPlan::end() {
   }
 }
 
-at::Tensor CpuPlan::view(ValueId id) const {
+at::Tensor CpuPlan::view(ValueId id) {
   const Layout& layout = lowering_.layout(id);
   if (const auto kept = kept_.find(id); kept != kept_.end()) return aten(kept->second);
   const at::ScalarType type = aten(lowering_.dtype(id));
+  if (const RowSums* const sums = lowering_.row_sums(id)) return sparse(*sums, memory_[id], graph_.values[id].sizes);
   char* const begin = memory_[layout.root] + layout.offset * int64_t(c10::elementSize(type));
-  return at::from_blob(begin, layout.sizes, layout.strides, at::TensorOptions().dtype(type));
+  at::Tensor& view = views_[id];
+  if (!view.defined() || view.const_data_ptr() != begin)
+    view = at::from_blob(begin, layout.sizes, layout.strides, at::TensorOptions().dtype(type));
+  return view;
 }
 
 bool CpuPlan::run(size_t stretch) {

@@ -15,20 +15,23 @@ namespace ltr::plan {
 class CpuPlan {
  public:
   /// All values of `graph`, which outlives it, have sizes; `stretches` in the order in which they run. `kept`: weights and
-  /// constants, the same tensors in each run.
+  /// constants, the same tensors in each run. `of_tables`: results that may be sparse.
   CpuPlan(const Graph& graph, const std::unordered_map<ValueId, Tensor>& kept, const std::vector<Stretch>& stretches,
-          int64_t samples, int threads, std::shared_ptr<Arena> arena = std::make_shared<Arena>());
+          int64_t samples, int threads, std::shared_ptr<Arena> arena = std::make_shared<Arena>(),
+          std::set<ValueId> of_tables = {});
   CpuPlan(const CpuPlan&) = delete;
   CpuPlan& operator=(const CpuPlan&) = delete;
 
+  /// One thread from now on, where meeting takes longer than what others would take over.
+  void stay_alone_if_small();
   /// A run begins, with draws from `key`.
   void begin(uint64_t key);
   /// What an input is in this run.
   void set(ValueId id, const Tensor& value);
   /// False if a value is out of range: what the stretch gives is not there.
   bool run(size_t stretch);
-  /// Shares the memory of the plan until its stretch runs again.
-  at::Tensor view(ValueId id) const;
+  /// Shares the memory of the plan until its stretch runs again. Sparse where rows were summed for a table.
+  at::Tensor view(ValueId id);
   /// What is there of it once the run is over.
   void end();
 
@@ -60,6 +63,7 @@ class CpuPlan {
   std::vector<std::pair<ValueId, int64_t>> placed_;  ///< roots, and where they lie
   int64_t memory_bytes_ = 0, scratch_bytes_ = 0;
   std::vector<char*> memory_;
+  std::unordered_map<ValueId, at::Tensor> views_;
   std::vector<std::pair<ValueId, const Tensor*>> given_;
   std::unordered_map<ValueId, at::Tensor> held_;   ///< inputs, and what nodes gave
   std::vector<std::vector<ValueId>> dies_behind_;  ///< of these, by phase

@@ -49,6 +49,8 @@ class Kernel {
   virtual int64_t scratch_bytes() const { return 0; }
   /// Whether it costs no more to run it for some samples, and again for the next ones.
   virtual bool goes_in_pieces() const { return true; }
+  /// Multiply-adds of all samples, where they are more than a few for each element.
+  virtual double products() const { return 0; }
   /// For people: what it computes.
   virtual Str text() const = 0;
 };

@@ -4,8 +4,9 @@
 
 namespace ltr::plan {
 
-Lowering::Lowering(const Graph& graph, const std::map<ValueId, Ints>& strides, int64_t samples)
-    : graph_(graph), samples_(std::max<int64_t>(samples, 1)) {
+Lowering::Lowering(const Graph& graph, const std::map<ValueId, Ints>& strides, int64_t samples,
+                   std::set<ValueId> of_tables)
+    : graph_(graph), samples_(std::max<int64_t>(samples, 1)), of_tables_(std::move(of_tables)) {
   for (ValueId id = 0; id < graph.values.size(); ++id) {
     const Value& value = graph.values[id];
     Layout layout = dense(id, value.sizes);
@@ -50,6 +51,17 @@ std::vector<Item> Lowering::lower(size_t begin, size_t end) {
 
 bool Lowering::is_f32(std::initializer_list<ValueId> ids) const {
   return std::all_of(ids.begin(), ids.end(), [&](ValueId id) { return id == kNone || types_[id] == DType::F32; });
+}
+
+void Lowering::give_row_sums(const RowSums& sums) {
+  elements_[result()] = sums.elements();
+  lay_out(0, dense(result(), {sums.elements()}));
+  row_sums_.emplace(result(), sums);
+}
+
+const RowSums* Lowering::row_sums(ValueId id) const {
+  const auto found = row_sums_.find(id);
+  return found == row_sums_.end() ? nullptr : &found->second;
 }
 
 ValueId Lowering::temporary(DType dtype, int64_t elements) {

@@ -4,8 +4,10 @@
 // takes is computed by the reference, as a node.
 
 #include <map>
+#include <set>
 
 #include "runtime/plan/cpu/point_program.h"
+#include "runtime/plan/cpu/row_sums.h"
 
 namespace ltr::plan {
 
@@ -19,8 +21,9 @@ struct Item {
 
 class Lowering {
  public:
-  /// All values of `graph` have sizes. `memory`: how weights, constants and inputs lie, by value. `samples` of the batch.
-  Lowering(const Graph& graph, const std::map<ValueId, Ints>& strides, int64_t samples);
+  /// All values of `graph` have sizes. `memory`: how weights, constants and inputs lie, by value. `samples` of the batch. `of_tables`:
+  /// results of which sums for the rows that were read are enough.
+  Lowering(const Graph& graph, const std::map<ValueId, Ints>& strides, int64_t samples, std::set<ValueId> of_tables);
 
   /// The nodes [begin, end), behind those that were lowered before.
   std::vector<Item> lower(size_t begin, size_t end);
@@ -56,6 +59,11 @@ class Lowering {
   Layout side_by_side(const Layout& layout, DType dtype);
   Touched touched(const Layout& layout, bool is_own) const;
   bool is_apart(const Layout& layout) const { return has_samples_apart(layout, elements_[layout.root], samples_); }
+  /// Whether the first result may be sums for rows; and that it is.
+  bool may_be_row_sums() const { return of_tables_.contains(result()); }
+  void give_row_sums(const RowSums& sums);
+  /// Null where the value is whole.
+  const RowSums* row_sums(ValueId id) const;
   /// What a call leaves for another one: roots, under a name that both know.
   void leave(std::vector<Argument> key, std::vector<ValueId> roots);
   /// Null where nothing was left.
@@ -73,6 +81,8 @@ class Lowering {
   std::vector<DType> types_;
   std::vector<int64_t> elements_;
   std::vector<Item> items_;
+  std::set<ValueId> of_tables_;
+  std::map<ValueId, RowSums> row_sums_;
   std::vector<std::pair<Layout, ValueId>> panels_;
   std::vector<std::pair<std::vector<Argument>, std::vector<ValueId>>> left_;
 };

@@ -71,6 +71,7 @@ class Convolution : public Kernel {
     return (together() * of_images + kPatchPanels * product_kernel().width * kPatchDepth + 2 * kSlack) *
            int64_t(sizeof(float));
   }
+  double products() const override { return of_.products(); }
   Str text() const override { return fmt::format("{} {}", of_.text(), name_); }
 
  private:
@@ -117,12 +118,16 @@ class Convolution : public Kernel {
   const char* name_;
 };
 
-/// by_x of strides: what each place gives to its patch is added there, each thread its own samples.
+/// by_x of strides: what each place gives to its patch is added there, and a bias; each thread its own samples.
 class SpreadPatches : public Kernel {
  public:
   /// `weight` [groups, depth, outputs].
-  SpreadPatches(const Geometry& geometry, Layout gradient, Layout weight, Layout out)
-      : of_(geometry), gradient_(std::move(gradient)), weight_(std::move(weight)), out_(std::move(out)) {}
+  SpreadPatches(const Geometry& geometry, Layout gradient, Layout weight, Layout bias, Layout out)
+      : of_(geometry),
+        gradient_(std::move(gradient)),
+        weight_(std::move(weight)),
+        bias_(std::move(bias)),
+        out_(std::move(out)) {}
 
   void run(Memory memory, const Part& part) const override {
     const auto [begin, end] = part.of(of_.samples);
@@ -131,7 +136,10 @@ class SpreadPatches : public Kernel {
     for (int64_t sample = begin; sample < end; sample += together()) {
       const int64_t images = std::min(together(), end - sample);
       for (int64_t group = 0; group < of_.groups; ++group) {
-        std::memset(image, 0, size_t(images * elements) * sizeof(float));
+        for (int64_t channel = 0; channel < images * of_.inputs; ++channel) {
+          const float bias = bias_.root == kNone ? 0 : floats(memory, bias_)[group * of_.inputs + channel % of_.inputs];
+          std::fill_n(image + channel * of_.padded(), of_.padded(), bias);
+        }
         spread(memory, image, sample, images, group);
         for (int64_t i = 0; i < images; ++i)
           of_.crop(image + i * elements, of_.inputs,
@@ -145,6 +153,7 @@ class SpreadPatches : public Kernel {
             (of_.outputs + of_.depth()) * width + 2 * kSlack) *
            int64_t(sizeof(float));
   }
+  double products() const override { return of_.products(); }
   Str text() const override { return fmt::format("{} convolution spread back", of_.text()); }
 
  private:
@@ -179,7 +188,7 @@ class SpreadPatches : public Kernel {
   }
 
   Geometry of_;
-  Layout gradient_, weight_, out_;
+  Layout gradient_, weight_, bias_, out_;
 };
 
 /// by_weight = Σ over samples of gradient · patchesᵀ: each thread its own elements of the kernel, or outputs where these are few,
@@ -207,6 +216,7 @@ class WeightGradient : public Kernel {
     const int64_t of_images = of_.inputs * of_.padded() + (together() > 1 ? of_.outputs * of_.places() : 0);
     return (together() * of_images + product_kernel().width * block() + 2 * kSlack) * int64_t(sizeof(float));
   }
+  double products() const override { return of_.products(); }
   Str text() const override { return fmt::format("{} convolution, by weight", of_.text()); }
 
  private:
@@ -288,26 +298,42 @@ class TurnedWeight : public Kernel {
   bool spreads_;
 };
 
-/// Sizes from those of x, weight and result; the stride is the fourth argument of the function and of its gradient.
-Option<Geometry> geometry_of(const Node& node, int64_t groups, const Layout& x, const Layout& weight,
-                             const Layout& out) {
-  const size_t axes = x.sizes.size() - 2;
-  if (axes < 1 || axes > 2) return std::nullopt;
-  const auto sizes = [&](size_t argument) {
-    const auto* const one = std::get_if<int64_t>(&node.arguments[argument]);
-    return one != nullptr ? Ints{*one} : node.host<Ints>(argument);
-  };
-  const Ints stride = sizes(3), padding = sizes(4), dilation = sizes(5);
-  if (padding.size() != 2 * axes) return std::nullopt;
+/// A number for each axis, where one number may stand for all.
+Ints each_axis(const Node& node, size_t argument) {
+  const auto* const one = std::get_if<int64_t>(&node.arguments[argument]);
+  return one != nullptr ? Ints{*one} : node.host<Ints>(argument);
+}
+
+/// What a convolution of lines or images does beside its weight.
+struct Steps {
+  Ints stride, front, behind, dilation;
+};
+/// `padding` of both ends of each axis.
+Steps steps_of(Ints stride, const Ints& padding, Ints dilation) {
+  Steps steps{std::move(stride), {}, {}, std::move(dilation)};
+  for (size_t i = 0; i + 1 < padding.size(); i += 2) {
+    steps.front.push_back(padding[i]);
+    steps.behind.push_back(padding[i + 1]);
+  }
+  return steps;
+}
+
+/// Of a convolution of `in`; nothing where it is of more than two axes.
+Option<Geometry> geometry_of(int64_t groups, const Layout& in, const Layout& weight, const Layout& out,
+                             const Steps& steps) {
+  const size_t axes = in.sizes.size() - 2;
+  if (axes < 1 || axes > 2 || steps.front.size() != axes) return std::nullopt;
   Geometry of;
-  of.samples = x.sizes[0];
+  of.samples = in.sizes[0];
   of.groups = groups;
   of.inputs = weight.sizes[1];
   of.outputs = weight.sizes[0] / of.groups;
   Axis* const axis[] = {axes == 2 ? &of.y : &of.x, &of.x};
-  for (size_t i = 0; i < axes; ++i)
-    *axis[i] = {x.sizes[i + 2], out.sizes[i + 2], weight.sizes[i + 2], stride[i],
-                dilation[i],    padding[2 * i],   padding[2 * i + 1]};
+  for (size_t i = 0; i < axes; ++i) {
+    if (steps.behind[i] < 0) return std::nullopt;
+    *axis[i] = {in.sizes[i + 2],   out.sizes[i + 2], weight.sizes[i + 2], steps.stride[i],
+                steps.dilation[i], steps.front[i],   steps.behind[i]};
+  }
   return of;
 }
 
@@ -323,30 +349,21 @@ Option<Geometry> turned(const Geometry& of) {
   return back;
 }
 
-bool convolution(Lowering& to) {
-  const ValueId x = to.argument(0), weight = to.argument(1), bias = to.argument(2);
-  if (!to.is_f32({x, weight, bias})) return false;
-  const Layout out = to.layout(to.result());
-  const Option<Geometry> geometry =
-      geometry_of(to.node(), to.node().host<int64_t>(6), to.layout(x), to.layout(weight), out);
-  if (!geometry || !to.is_apart(out) || !to.is_apart(to.layout(x))) return false;
-  const Layout in = to.side_by_side(to.layout(x), DType::F32), w = to.side_by_side(to.layout(weight), DType::F32);
-  const Layout b = bias == kNone ? Layout() : to.side_by_side(to.layout(bias), DType::F32);
-  if (fits_winograd(*geometry)) {
-    convolve_by_tiles(to, *geometry, in, w, b, out, "convolution");
-    return true;
-  }
+void convolve(Lowering& to, const Geometry& of, const Layout& x, const Layout& weight, const Layout& bias,
+              const Layout& out, const char* name) {
+  if (fits_winograd(of)) return convolve_by_tiles(to, of, x, weight, bias, out, name);
   Call call;
   call.split = Split::Samples;
-  call.reads = {to.touched(in, true), {w.root, false}};
-  if (bias != kNone) call.reads.push_back({b.root, false});
+  call.reads = {to.touched(x, true), {weight.root, false}};
+  if (bias.root != kNone) call.reads.push_back({bias.root, false});
   call.writes = {to.touched(out, true)};
-  call.kernel = std::make_unique<Convolution>(*geometry, in, w, b, out, "convolution");
+  call.kernel = std::make_unique<Convolution>(of, x, weight, bias, out, name);
   to.add(std::move(call));
-  return true;
 }
 
-void by_x(Lowering& to, const Geometry& of, const Layout& gradient, const Layout& weight, const Layout& out) {
+/// out = bias + what a gradient `from` of the results of `of` gives its input.
+void convolve_back(Lowering& to, const Geometry& of, const Layout& from, const Layout& weight, const Layout& bias,
+                   const Layout& out) {
   const Option<Geometry> back = turned(of);
   const int64_t elements = weight.count();
   const Layout around = dense(to.temporary(DType::F32, elements), {elements});
@@ -356,43 +373,73 @@ void by_x(Lowering& to, const Geometry& of, const Layout& gradient, const Layout
   turn.writes = {{around.root, false}};
   turn.kernel = std::make_unique<TurnedWeight>(of, weight, around, !back);
   to.add(std::move(turn));
-  if (back && fits_winograd(*back))
-    return convolve_by_tiles(to, *back, gradient, around, Layout(), out, "convolution, by input");
+  if (back) return convolve(to, *back, from, around, bias, out, "convolution, by input");
   Call call;
   call.split = Split::Samples;
-  call.reads = {to.touched(gradient, true), {around.root, false}};
+  call.reads = {to.touched(from, true), {around.root, false}};
+  if (bias.root != kNone) call.reads.push_back({bias.root, false});
   call.writes = {to.touched(out, true)};
-  if (back)
-    call.kernel = std::make_unique<Convolution>(*back, gradient, around, Layout(), out, "convolution, by input");
-  else
-    call.kernel = std::make_unique<SpreadPatches>(of, gradient, around, out);
+  call.kernel = std::make_unique<SpreadPatches>(of, from, around, bias, out);
   to.add(std::move(call));
+}
+
+void sum_weight(Lowering& to, const Geometry& of, const Layout& gradient, const Layout& x, const Layout& out) {
+  if (fits_winograd(of)) return weight_gradient_by_tiles(to, of, gradient, x, out);
+  Call call;
+  call.split = Split::Shares;
+  call.reads = {{gradient.root, false}, {x.root, false}};
+  call.writes = {{out.root, false}};
+  call.kernel = std::make_unique<WeightGradient>(of, gradient, x, out);
+  to.add(std::move(call));
+}
+
+/// A layer; a transposed one is the gradient by input of a convolution from its result to x.
+bool forward(Lowering& to, bool is_transposed) {
+  const ValueId x = to.argument(0), weight = to.argument(1), bias = to.argument(2);
+  if (!to.is_f32({x, weight, bias})) return false;
+  const Node& node = to.node();
+  const Layout given = to.layout(x), out = to.layout(to.result());
+  Steps steps;
+  if (is_transposed) {
+    steps = {each_axis(node, 3), each_axis(node, 4), each_axis(node, 4), each_axis(node, 7)};
+    const Ints more = each_axis(node, 5);
+    for (size_t i = 0; i < more.size(); ++i) steps.behind[i] -= more[i];
+  } else {
+    steps = steps_of(each_axis(node, 3), node.host<Ints>(4), each_axis(node, 5));
+  }
+  const Option<Geometry> of = geometry_of(node.host<int64_t>(6), is_transposed ? out : given, to.layout(weight),
+                                          is_transposed ? given : out, steps);
+  if (!of || !to.is_apart(out) || !to.is_apart(given)) return false;
+  const Layout in = to.side_by_side(given, DType::F32), w = to.side_by_side(to.layout(weight), DType::F32);
+  const Layout b = bias == kNone ? Layout() : to.side_by_side(to.layout(bias), DType::F32);
+  if (is_transposed)
+    convolve_back(to, *of, in, w, b, out);
+  else
+    convolve(to, *of, in, w, b, out, "convolution");
+  return true;
 }
 
 bool backward(Lowering& to) {
   const Node& node = to.node();
-  if (!to.is_f32({to.argument(0), to.argument(1), to.argument(2)}) || node.host<bool>(6)) return false;
-  const Layout &dy = to.layout(to.argument(0)), &x = to.layout(to.argument(1));
-  const Option<Geometry> geometry = geometry_of(node, node.host<int64_t>(8), x, to.layout(to.argument(2)), dy);
-  if (!geometry || !to.is_apart(dy) || !to.is_apart(x)) return false;
+  if (!to.is_f32({to.argument(0), to.argument(1), to.argument(2)})) return false;
+  const Layout dy = to.layout(to.argument(0)), x = to.layout(to.argument(1));
+  const bool is_transposed = node.host<bool>(6);
+  Steps steps = steps_of(node.host<Ints>(3), node.host<Ints>(4), node.host<Ints>(5));
+  const Ints& more = node.host<Ints>(7);
+  for (size_t i = 0; i < steps.behind.size() && is_transposed; ++i) steps.behind[i] -= more[i];
+  const Option<Geometry> of = geometry_of(node.host<int64_t>(8), is_transposed ? dy : x, to.layout(to.argument(2)),
+                                          is_transposed ? x : dy, steps);
+  if (!of || !to.is_apart(dy) || !to.is_apart(x)) return false;
   const Layout gradient = to.side_by_side(dy, DType::F32), in = to.side_by_side(x, DType::F32);
   if (node.results[0] != kNone) {
-    const Layout weight = to.side_by_side(to.layout(to.argument(2)), DType::F32);
-    by_x(to, *geometry, gradient, weight, to.layout(node.results[0]));
+    const Layout weight = to.side_by_side(to.layout(to.argument(2)), DType::F32), out = to.layout(node.results[0]);
+    if (is_transposed)
+      convolve(to, *of, gradient, weight, Layout(), out, "convolution, by input");
+    else
+      convolve_back(to, *of, gradient, weight, Layout(), out);
   }
-  if (node.results[1] != kNone) {
-    const Layout out = to.layout(node.results[1]);
-    if (fits_winograd(*geometry)) {
-      weight_gradient_by_tiles(to, *geometry, gradient, in, out);
-      return true;
-    }
-    Call call;
-    call.split = Split::Shares;
-    call.reads = {{gradient.root, false}, {in.root, false}};
-    call.writes = {{out.root, false}};
-    call.kernel = std::make_unique<WeightGradient>(*geometry, gradient, in, out);
-    to.add(std::move(call));
-  }
+  if (node.results[1] != kNone)
+    sum_weight(to, *of, is_transposed ? in : gradient, is_transposed ? gradient : in, to.layout(node.results[1]));
   return true;
 }
 
@@ -401,7 +448,9 @@ bool backward(Lowering& to) {
 bool lower_convolution(Lowering& to) {
   switch (to.node().op) {
     case Op::conv1d:
-    case Op::conv2d: return convolution(to);
+    case Op::conv2d: return forward(to, false);
+    case Op::conv_transpose1d:
+    case Op::conv_transpose2d: return forward(to, true);
     case Op::conv_backward: return backward(to);
     default: return false;
   }

@@ -57,6 +57,9 @@ struct Geometry {
                     size_t(x.in) * sizeof(float));
     }
   }
+  double products() const {
+    return double(samples) * double(groups) * double(outputs) * double(depth()) * double(places());
+  }
   Str text() const {
     return fmt::format("[{}, {}, {}, {}] {} outputs of {} x {}", samples, groups * inputs, y.in, x.in, groups * outputs,
                        y.kernel, x.kernel);

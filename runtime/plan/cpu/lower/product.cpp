@@ -80,6 +80,7 @@ struct Product {
     if (bias.root != kNone && block.from == 0) product.bias = floats(memory, bias.root) + bias.offset + first;
     product_kernel().multiply(product);
   }
+  double products() const { return double(rows()) * double(depth()) * double(columns()); }
   Str text() const { return fmt::format("[{}, {}] x [{}, {}] product", rows(), depth(), depth(), columns()); }
 };
 
@@ -101,6 +102,7 @@ class RowsProduct : public Kernel {
   }
   /// Panels are read once for all rows.
   bool goes_in_pieces() const override { return false; }
+  double products() const override { return product_.products(); }
   Str text() const override { return product_.text(); }
 
  private:
@@ -133,6 +135,7 @@ class PanelsProduct : public Kernel {
   }
   int64_t scratch_bytes() const override { return (kPanels * product_kernel().width + kRows + 16) * kDepth * 4; }
   bool goes_in_pieces() const override { return false; }
+  double products() const override { return product_.products(); }
   Str text() const override { return product_.text(); }
 
  private:
@@ -199,6 +202,7 @@ class BatchProduct : public Kernel {
     }
   }
   int64_t scratch_bytes() const override { return left_.sizes.back() * product_kernel().width * 4; }
+  double products() const override { return double(left_.count()) * double(right_.sizes.back()); }
   Str text() const override {
     return fmt::format("[{}] x [{}] products", fmt::join(left_.sizes, ", "), fmt::join(right_.sizes, ", "));
   }

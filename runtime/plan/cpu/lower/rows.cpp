@@ -1,6 +1,8 @@
 // Functions of rows: soft-max, cross entropy, layer norm, embeddings.
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstring>
 
 #include "runtime/kernels/rows.h"
@@ -175,6 +177,42 @@ bool embedding(Lowering& to) {
   return true;
 }
 
+/// Sums for the rows that were read, where those of a table are many more. Rows that come twice are added in their order.
+void sum_rows(Lowering& to, const Layout& by_rows, const Layout& rows, int64_t width) {
+  const RowSums sums{rows.count(), width};
+  const Layout out = dense(to.result(), {sums.elements()});
+  const auto slots = int64_t(std::bit_ceil(uint64_t(2 * rows.count())));
+  const int shift = 64 - std::countr_zero(uint64_t(slots));
+  to.give_row_sums(sums);
+  call(
+      to, Split::Alone, {{by_rows.root, false}, {rows.root, false}}, {{out.root, false}},
+      fmt::format("[{}, {}] embedding_backward, by rows", rows.count(), width),
+      [=](Memory memory, const Part& part) {
+        auto* const places = reinterpret_cast<int32_t*>(part.scratch);  // of rows, by a hash; -1: none
+        std::fill_n(places, slots, -1);
+        int64_t count = 0;
+        int64_t* const known = sums.rows(memory[out.root]);
+        float* const values = sums.values(memory[out.root]);
+        for (int64_t r = 0; r < sums.most; ++r) {
+          const int64_t row = longs(memory, rows)[r];
+          const float* const from = floats(memory, by_rows) + r * width;
+          // Fibonacci hashing (Knuth, TAOCP 3, 6.4).
+          auto slot = int64_t(uint64_t(row) * 0x9e3779b97f4a7c15u >> shift);
+          while (places[slot] >= 0 && known[places[slot]] != row) slot = (slot + 1) % slots;
+          if (places[slot] < 0) {
+            places[slot] = int32_t(count);
+            known[count] = row;
+            std::memcpy(values + count++ * width, from, size_t(width) * sizeof(float));
+            continue;
+          }
+          float* const into = values + places[slot] * width;
+          for (int64_t c = 0; c < width; ++c) into[c] += from[c];
+        }
+        sums.count(memory[out.root]) = count;
+      },
+      slots * int64_t(sizeof(int32_t)));
+}
+
 /// Each thread has columns of its own, so that rows that come twice are added in their order.
 bool embedding_backward(Lowering& to) {
   const ValueId gradient = to.argument(0), index = to.argument(1);
@@ -183,6 +221,10 @@ bool embedding_backward(Lowering& to) {
                out = to.layout(to.result());
   if (!rows.is_dense()) return false;
   const int64_t width = out.sizes[1];
+  if (to.may_be_row_sums() && rows.count() > 0 && rows.count() < out.sizes[0]) {
+    sum_rows(to, by_rows, rows, width);
+    return true;
+  }
   call(to, Split::Shares, {{by_rows.root, false}, {rows.root, false}}, {{out.root, false}},
        fmt::format("[{}] embedding_backward", fmt::join(out.sizes, ", ")),
        [=, count = rows.count()](Memory memory, const Part& part) {

@@ -122,6 +122,7 @@ class TileConvolution : public Kernel {
     return (4 * phase * (of_.inputs + of_.outputs) + kSums * product_kernel().width * (of_.inputs + of_.outputs)) *
            int64_t(sizeof(float));
   }
+  double products() const override { return of_.products(); }
   Str text() const override { return fmt::format("{} {} by tiles", of_.text(), name_); }
 
  private:
@@ -195,6 +196,7 @@ class TileWeightGradient : public Kernel {
     return ((4 * phase + kSums * chunk()) * (of_.inputs + of_.outputs) + chunk() * product_kernel().width) *
            int64_t(sizeof(float));
   }
+  double products() const override { return of_.products(); }
   Str text() const override { return fmt::format("{} convolution, by weight by tiles", of_.text()); }
 
  private:
