@@ -81,7 +81,7 @@ experiment net { data = Points()
 TABLE = """ltr 1
 data Rows() {
   batch[B] { ids: i64[B, 5], y: i64[B] }
-  fn row(s: {i: int}) -> {ids: i64[5], y: i64} = (ids = (arange(5) * s.i * 7).remainder(900), y = arange(3)[s.i % 3])
+  fn row(s: {i: int}) -> {ids: i64[5], y: i64} = (ids = (arange(5) * s.i * 7) % 900, y = arange(3)[s.i % 3])
   train = range(120) |> map(row) |> shuffle(1) |> collate(8)
 }
 model Net() {
