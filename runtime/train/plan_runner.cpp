@@ -21,7 +21,29 @@ using plan::PlannedStep;
 using plan::Recording;
 using plan::Refusal;
 
-/// What of a batch and of the weights decides the graph, as a row of numbers and texts.
+/// What of a batch and of the weights decides the graph, in numbers: asked for each batch.
+void read_key(const StepInfo& step, const RunRequest& request, const Batch& batch, size_t stream,
+              std::vector<int64_t>& key) {
+  key = {int64_t(stream), batch.size, is_training()};
+  for (const int field : step.fields) {
+    if (size_t(field) >= batch.fields.size() || !batch.fields[size_t(field)].defined()) {
+      key.push_back(-1);
+      continue;
+    }
+    const In tensor(batch.fields[size_t(field)]);
+    key.push_back(int64_t(tensor->scalar_type()));
+    key.push_back(tensor->dim());
+    key.insert(key.end(), tensor->sizes().begin(), tensor->sizes().end());
+  }
+  for (const Value& param : request.predict_params) {
+    const Str text = param.to_text();
+    key.push_back(int64_t(text.size()));
+    key.insert(key.end(), text.begin(), text.end());
+  }
+  for (const Entry& entry : request.root.state().weights) key.push_back(In(entry.tensor)->requires_grad());
+}
+
+/// The same as a row of numbers and texts: checkpoints have it.
 Str key_of(const StepInfo& step, const RunRequest& request, const Batch& batch, size_t stream) {
   Str key = fmt::format("{}/{}/{}", stream, batch.size, is_training());
   for (const int field : step.fields) {
@@ -98,16 +120,16 @@ class PlanRunner : public StepRunner {
     std::unique_ptr<PlannedStep> step;
     Option<Recording> first;  ///< until a second one was the same
   };
-  using Plans = std::map<Str, std::vector<Planned>>;  ///< of the batches of one form, by what the host said
+  using Plans = std::map<std::vector<int64_t>, std::vector<Planned>>;  ///< of the batches of one form, by what the host said
 
   /// Null where `step` runs op by op.
   PlannedStep* plan_for(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number) {
     if (session_.planned_forms.runs_op_by_op(step.name)) return nullptr;
-    const Str key = key_of(step, session_.request, batch, stream);
-    std::vector<Planned>& plans = plans_of_[&step][key];
+    read_key(step, session_.request, batch, stream, key_);
+    std::vector<Planned>& plans = plans_of_[&step][key_];
     const auto known = std::ranges::find_if(
         plans, [&](const Planned& planned) { return holds(planned.step->recording().guards, session_); });
-    if (known == plans.end()) return plan(step, batch, stream, number, key, plans);
+    if (known == plans.end()) return plan(step, batch, stream, number, plans);
     if (known->first) {
       // A second recording tells whether the step does the same in each run.
       const Option<Refusal> refusal = difference(*known->first, record(step, batch, stream, number, {}));
@@ -117,8 +139,9 @@ class PlanRunner : public StepRunner {
     return known->step.get();
   }
 
-  PlannedStep* plan(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number, const Str& key,
+  PlannedStep* plan(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number,
                     std::vector<Planned>& plans) {
+    const Str key = key_of(step, session_.request, batch, stream);
     std::unique_ptr<PlannedStep> planned;
     Option<Refusal> refusal;
     bool is_admitted = true;
@@ -198,6 +221,7 @@ class PlanRunner : public StepRunner {
   bool is_told_ = false;
   std::shared_ptr<plan::Arena> arena_ = std::make_shared<plan::Arena>();
   std::map<const StepInfo*, Plans> plans_of_;
+  std::vector<int64_t> key_;
 };
 
 }  // namespace
