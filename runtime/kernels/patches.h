@@ -15,7 +15,7 @@ struct Patches {
   int64_t kernel_y = 1, kernel_x = 1;
   int64_t step_y = 1, step_x = 1;  ///< from one place of the kernel to the next (dilation)
   int64_t stride_y = 1, stride_x = 1;
-  int64_t width = 0;             ///< of the output
+  int64_t width = 0;              ///< of the output
   int64_t places = 1, image = 0;  ///< of an image's output, and from one image to the next
 
   /// Where element `k` is under the first place.

@@ -62,9 +62,8 @@ void by_pieces(const Update& update, size_t i,
     TensorVec state(some.begin() + 2, some.end());
     move(std::move(some[0]), some[1], state);
   };
-  const bool is_plain = std::ranges::all_of(all, [&](const at::Tensor& one) {
-    return one.is_cpu() && one.is_contiguous() && one.sizes() == all[0].sizes();
-  });
+  const bool is_plain = std::ranges::all_of(
+      all, [&](const at::Tensor& one) { return one.is_cpu() && one.is_contiguous() && one.sizes() == all[0].sizes(); });
   constexpr int64_t kPiece = 1 << 15;
   const int64_t count = all[0].numel();
   if (!is_plain || count <= kPiece) return apply(all);

@@ -125,7 +125,8 @@ inline void compare_plans(const Case& one, uint64_t seed, uint64_t key) {
       for (size_t i = 0; i < of.ids.size(); ++i) plan.set(of.ids[i], of.inputs[i]);
       plan.set(of.seed_id, give(at::ones({}, at::kFloat)));
       REQUIRE(plan.run(0));
-      for (const ValueId id : results) CHECK(difference(plan.view(id), aten(reference.value(id)).detach()) <= one.plan_tolerance);
+      for (const ValueId id : results)
+        CHECK(difference(plan.view(id), aten(reference.value(id)).detach()) <= one.plan_tolerance);
       plan.end();
     }
   }

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "runtime/api/error.h"
-#include "runtime/optim/optimizer.h"
 #include "runtime/plan/differentiate.h"
 #include "runtime/tensor/device.h"
 #include "runtime/tensor/draw.h"
@@ -55,9 +54,9 @@ void PlannedStep::differentiate_marks() {
     part.end = graph.nodes.size();
     for (size_t i = 0; i < by.size(); ++i) {
       if (found.gradients[i] == kNone) continue;
-      const Tensor& weight = recording_.kept.at(by[i]);
-      part.weights.push_back(weight);
-      part.rests.push_back(minimized != nullptr && minimized->optimizer->rests(In(weight)));
+      part.weights.push_back(recording_.kept.at(by[i]));
+      part.rests.push_back(minimized != nullptr &&
+                           std::ranges::find(minimized->rests, by[i]) != minimized->rests.end());
       part.gradients.push_back(found.gradients[i]);
     }
     part_of_.emplace_back(parts_.size());

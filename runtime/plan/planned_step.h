@@ -3,8 +3,8 @@
 // A step that was recorded, differentiated where it minimizes, and run again on other batches.
 
 #include "runtime/plan/cpu/cpu_plan.h"
+#include "runtime/plan/loss_gradient.h"
 #include "runtime/plan/recording.h"
-#include "runtime/train/loss_gradient.h"
 
 namespace ltr::plan {
 

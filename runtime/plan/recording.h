@@ -39,7 +39,8 @@ struct Minimized {
   ValueId loss;
   Optimizer* optimizer;
   bool is_last;
-  std::vector<ValueId> by;  ///< the weights that it trains
+  std::vector<ValueId> by;     ///< the weights that it trains
+  std::vector<ValueId> rests;  ///< those of them of which nothing moves without a gradient
   bool operator==(const Minimized&) const = default;
 };
 struct BackwardOf {

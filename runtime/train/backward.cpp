@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "runtime/plan/loss_gradient.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/train/graph_walk.h"
-#include "runtime/train/loss_gradient.h"
 
 namespace ltr {
 
@@ -65,7 +65,7 @@ at::Tensor first_gradient(at::Tensor& one, const at::Tensor& loss, double share,
 }  // namespace
 
 void Backward::run(const at::Tensor& loss, double share, const Optimizer* optimizer, bool keep_graph) {
-  if (LossGradient* const own = LossGradient::of(loss)) {
+  if (plan::LossGradient* const own = plan::LossGradient::of(loss)) {
     check_scalar(loss);
     return own->add(share);
   }

@@ -120,7 +120,8 @@ class PlanRunner : public StepRunner {
     std::unique_ptr<PlannedStep> step;
     Option<Recording> first;  ///< until a second one was the same
   };
-  using Plans = std::map<std::vector<int64_t>, std::vector<Planned>>;  ///< of the batches of one form, by what the host said
+  using Plans =
+      std::map<std::vector<int64_t>, std::vector<Planned>>;  ///< of the batches of one form, by what the host said
 
   /// Null where `step` runs op by op.
   PlannedStep* plan_for(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number) {

@@ -160,7 +160,12 @@ void Session::begin_window(const StepInfo& info, bool is_recorded) {
 
 void Session::minimize(const Tensor& loss, Optimizer& optimizer, bool last, const Location& location) {
   if (is_rehearsed([&](Recorder& recorder) {
-        return plan::Minimized{recorder.id_of(loss), &optimizer, last, recorder.ids_of(optimizer.weights())};
+        Weights rests;
+        for (const Weight& weight : optimizer.weights()) {
+          if (optimizer.rests(In(weight.tensor))) rests.push_back(weight);
+        }
+        return plan::Minimized{recorder.id_of(loss), &optimizer, last, recorder.ids_of(optimizer.weights()),
+                               recorder.ids_of(rests)};
       }))
     return;
   guarded([&] {

@@ -317,11 +317,15 @@ void add_back(Lowering& to, const Layer& layer, const Back& back, const Layout& 
     if (std::find(writes.begin(), writes.end(), written) == writes.end()) writes.push_back(written);
   }
   const Rows rows{layer.batch, layer.hidden, by_samples};
-  call(to, rows.split(), std::move(reads), std::move(writes), named(to, layer), [=](Memory memory, const Part& part) {
-    const auto [begin, end] = rows.of(part);
-    for (size_t state = 0; state < (layer.gates == 4 ? 2 : 1); ++state) start(memory, layer, back, state, begin, end);
-    body(memory, begin, end);
-  }, 0, false);
+  call(
+      to, rows.split(), std::move(reads), std::move(writes), named(to, layer),
+      [=](Memory memory, const Part& part) {
+        const auto [begin, end] = rows.of(part);
+        for (size_t state = 0; state < (layer.gates == 4 ? 2 : 1); ++state)
+          start(memory, layer, back, state, begin, end);
+        body(memory, begin, end);
+      },
+      0, false);
 }
 
 /// Sums of lists over the batch; `at` and `width` say which part of each.

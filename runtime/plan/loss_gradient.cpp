@@ -1,8 +1,8 @@
-#include "runtime/train/loss_gradient.h"
+#include "runtime/plan/loss_gradient.h"
 
 #include <utility>
 
-namespace ltr {
+namespace ltr::plan {
 
 namespace {
 
@@ -20,4 +20,4 @@ LossGradient::Scope::Scope(const at::Tensor& loss, LossGradient& gradient) {
 
 LossGradient::Scope::~Scope() { here = {nullptr, nullptr}; }
 
-}  // namespace ltr
+}  // namespace ltr::plan

@@ -4,7 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
-namespace ltr {
+namespace ltr::plan {
 
 class LossGradient {
  public:
@@ -28,4 +28,4 @@ class LossGradient {
   };
 };
 
-}  // namespace ltr
+}  // namespace ltr::plan
