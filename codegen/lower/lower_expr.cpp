@@ -153,6 +153,10 @@ ValueId BodyLowerer::lower(const node::Host& node, const ExprView& expr) {
 }
 ValueId BodyLowerer::lower(const node::Equal& node, const ExprView&) {
   const ValueId left = this->expr(node.left);
+  if (at(node.right).type.kind == check::Kind::None) {
+    const Type type = Type::of(TypeKind::Bool);
+    return b.host(host::Op::Not, type, {b.host(host::Op::Defined, type, {left})});
+  }
   return b.op(OpKind::Equal, Type::of(TypeKind::Bool), {left, this->expr(node.right)});
 }
 ValueId BodyLowerer::lower(const node::Convert& node, const ExprView& expr) {

@@ -133,11 +133,11 @@ struct ObjectChecker {
       typed.is_damaged = typed.is_damaged || value.type.is_error();
       return;
     }
+    Type declared;
     Expr value;
     if (let.type) {
-      const Type type = check_type(*let.type, inner);
-      value = check_as(let.value, type, inner);
-      if (!type.is_error() && type.kind != Kind::Int) value.type = type;
+      declared = check_type(*let.type, inner);
+      value = check_as(let.value, declared, inner);
     } else {
       value = check_expr(let.value, inner);
     }
@@ -147,7 +147,9 @@ struct ObjectChecker {
                     .fix(Span{span.source, span.begin, let.name.span.begin}, ""));
       value.type = Type::error();
     }
-    const Type type = value.type;
+    // Of an int the value says more than its type.
+    const bool is_declared = !declared.is_error() && declared.kind != Kind::Int && !value.type.is_error();
+    const Type type = is_declared ? declared : value.type;
     add(let.name, type, MemberKind::Let, std::move(value));
   }
 
