@@ -133,14 +133,8 @@ struct ObjectChecker {
       typed.is_damaged = typed.is_damaged || value.type.is_error();
       return;
     }
-    Type declared;
-    Expr value;
-    if (let.type) {
-      declared = check_type(*let.type, inner);
-      value = check_as(let.value, declared, inner);
-    } else {
-      value = check_expr(let.value, inner);
-    }
+    const Type declared = let.type ? check_type(*let.type, inner) : Type::error();
+    Expr value = let.type ? check_as(let.value, declared, inner) : check_expr(let.value, inner);
     if (value.type.kind == Kind::Block || value.type.kind == Kind::Metric || holds_layers(value.type)) {
       cx.report(diag::wrong_type(span, "a `let` is a value, and " + cx.text(value.type) + " is built: it is a member")
                     .help("`{} = …`", let.name.text)

@@ -124,8 +124,7 @@ Expr default_of(const std::vector<ParamInfo>& params, size_t index, const std::v
   const bool is_library = cx.graph.modules[module].is_library;
   bool rests_on_errors = false;
   const DefaultParams around{params, before, !is_library, &rests_on_errors};
-  Scope inner{
-      .cx = cx, .module = module, .place = Place::Const, .locals = locals, .default_params = &around};
+  Scope inner{.cx = cx, .module = module, .place = Place::Const, .locals = locals, .default_params = &around};
   Expr value = check_as(*param.initial, param.type, inner, "the default");
   if (is_library) value.span = Span{};
   if (value.type.is_error() && !rests_on_errors) cx.broken_defaults.insert(param.initial);

@@ -48,9 +48,8 @@ Expr compare_with_none(Expr value, Expr none, Span span, Scope& scope) {
   Context& cx = scope.cx;
   if (value.type.kind != Kind::Option) {
     const bool is_none = value.type.kind == Kind::None;
-    diagnostics::Diagnostic diagnostic =
-        diag::wrong_type(is_none ? span : value.span,
-                         is_none ? "`none` is always `none`" : cx.text(value.type) + " is never `none`");
+    diagnostics::Diagnostic diagnostic = diag::wrong_type(
+        is_none ? span : value.span, is_none ? "`none` is always `none`" : cx.text(value.type) + " is never `none`");
     if (is_none)
       diagnostic.help("compare an option with it, such as a param `x: option[int] = none`");
     else

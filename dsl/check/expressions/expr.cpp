@@ -5,6 +5,7 @@
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/check/scope/twice.h"
+#include "dsl/check/statements/statements.h"
 #include "dsl/resolve/library.h"
 
 namespace ltr::check {
@@ -165,7 +166,7 @@ Expr check_comprehension(const ast::Expr& expr, const ast::Comprehension& list, 
 }
 
 Expr check_if(const ast::Expr& expr, const ast::IfExpr& branch, Scope& scope) {
-  Expr condition = check_as(*branch.condition, Type::of(Kind::Bool), scope, "the condition");
+  Expr condition = check_condition(*branch.condition, "if", scope);
   Expr then_value = check_expr(*branch.then_value, scope);
   Expr else_value = check_expr(*branch.else_value, scope);
   if (condition.type.is_error() || then_value.type.is_error() || else_value.type.is_error()) return error_at(expr.span);

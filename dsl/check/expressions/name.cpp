@@ -356,8 +356,8 @@ std::optional<Expr> param_before(const ast::Name& name, Scope& scope) {
   if (named == params.end()) return std::nullopt;
   const auto place = size_t(named - params.begin());
   if (place >= before.size()) {
-    scope.cx.report(diag::unknown_name(name.span, name.text)
-                        .note("a default may use the parameters that stand before it"));
+    scope.cx.report(
+        diag::unknown_name(name.span, name.text).note("a default may use the parameters that stand before it"));
     return error_at(name.span);
   }
   Expr value = before[place];
@@ -373,11 +373,11 @@ Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope, cons
   (void)expr;
   Context& cx = scope.cx;
   if (name.text.empty()) return error_at(name.span);
-  if (scope.default_params != nullptr) {
-    if (auto given = param_before(name, scope)) return std::move(*given);
-  }
   if (const auto local = scope.find_local(name.text)) {
     return {scope.local(*local).type, name.span, node::Local{*local, name.text}};
+  }
+  if (scope.default_params != nullptr) {
+    if (auto given = param_before(name, scope)) return std::move(*given);
   }
   if (const auto dim = scope.dim_names.find(name.text); dim != scope.dim_names.end()) {
     return {Type::host_int(Polynomial::atom(dim->second)), name.span, node::Local{0, name.text}};

@@ -32,10 +32,10 @@ struct Scope {
   /// While a signature is read: where a binder that is missing is noted, so that it is reported once.
   std::map<std::string, AtomId>* missing_binders = nullptr;
   const DefaultParams* default_params = nullptr;  ///< in the default of a parameter
-  const ObjectInfo* data = nullptr;  ///< in an experiment: the wired data
-  std::string let_name;              ///< of the `let` of data whose value is read
-  std::string own_param;             ///< in a member's initialiser: the param of the same name is meant
-  uint32_t signature_group = 0;      ///< in the signature of a block parameter: what all its `...` stand for
+  const ObjectInfo* data = nullptr;               ///< in an experiment: the wired data
+  std::string let_name;                           ///< of the `let` of data whose value is read
+  std::string own_param;                          ///< in a member's initialiser: the param of the same name is meant
+  uint32_t signature_group = 0;  ///< in the signature of a block parameter: what all its `...` stand for
   int loop_depth = 0;
   bool in_train = false;
   bool may_drop_values = false;                      ///< in a `fails` test an expression's value may be dropped
