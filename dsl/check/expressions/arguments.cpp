@@ -127,6 +127,11 @@ Expr default_of(const std::vector<ParamInfo>& params, size_t index, const std::v
   Scope inner{.cx = cx, .module = module, .place = Place::Const, .locals = locals, .default_params = &around};
   Expr value = check_as(*param.initial, param.type, inner, "the default");
   if (is_library) value.span = Span{};
+  // What is wrong with a param that is given twice over is wrong with what was given once.
+  const auto* name = param.initial->get<ast::NameRef>();
+  for (size_t i = 0; name != nullptr && i < before.size(); ++i) {
+    if (params[i].name == name->name.text) value.span = before[i].span;
+  }
   if (value.type.is_error() && !rests_on_errors) cx.broken_defaults.insert(param.initial);
   return value;
 }
