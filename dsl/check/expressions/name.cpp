@@ -361,6 +361,7 @@ std::optional<Expr> param_before(const ast::Name& name, Scope& scope) {
     return error_at(name.span);
   }
   Expr value = before[place];
+  if (!value.type.is_error() && !check_drawn_once(value, name.text, scope.cx)) value.type = Type::error();
   if (value.type.is_error()) *scope.default_params->rests_on_errors = true;
   if (value.type.kind != named->type.kind) value = convert(std::move(value), named->type, scope, "the default");
   value.span = scope.default_params->keeps_spans ? name.span : Span{};
