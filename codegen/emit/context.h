@@ -43,6 +43,8 @@ struct Context {
   cpp::Type param_type(const ir::Type& type);
   cpp::Expr none_of(const ir::Type& type);
   /// A `Value` read as `type`, whatever its setting was declared to be.
+  /// Makes the records in `type` such that `ltr::ValueOf` takes them apart and puts them together.
+  void give_parts(const ir::Type& type);
   cpp::Expr read_value(cpp::Expr value, const ir::Type& type);
   static cpp::Expr dtype(ir::Element element);
 

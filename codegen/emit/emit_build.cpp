@@ -18,6 +18,7 @@ cpp::Expr FunctionEmitter::make_value(const ir::Op& op) {
   if (is_none(id)) return cpp::construct(value_type, {});
   if (cpp::print(cx_.type(from)) == "ltr::Value") return use(id);
   if (from.is_host_number() || from.is(TypeKind::Str)) return cpp::construct(value_type, {use(id)});
+  cx_.give_parts(from);
   return cpp::call("ltr::value_of", {use_as(id, from)});
 }
 

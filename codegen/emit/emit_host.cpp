@@ -161,6 +161,18 @@ cpp::Expr FunctionEmitter::equal(const ir::Type& type, const cpp::Expr& left, co
                      for_each(a, std::move(differs)), cpp::give_back(cpp::boolean(true))}),
         {left, right});
   }
+  if (type.is(TypeKind::Option) && !has_equality(type)) {
+    const cpp::Type option = cpp::const_reference(cx_.type(type));
+    const cpp::Expr a = cpp::name("a"), b = cpp::name("b");
+    const auto of = [](const cpp::Expr& whole, const char* what) { return cpp::call(cpp::dot(whole, what), {}); };
+    const cpp::Expr differ = cpp::binary("!=", of(a, "has_value"), of(b, "has_value"));
+    return cpp::call(
+        cpp::lambda({{option, "a"}, {option, "b"}}, cpp::plain("bool"),
+                    {cpp::branch(differ, {cpp::give_back(cpp::boolean(false))}),
+                     cpp::branch(cpp::unary("!", of(a, "has_value")), {cpp::give_back(cpp::boolean(true))}),
+                     cpp::give_back(equal(type.fields[0].type, of(a, "value"), of(b, "value")))}),
+        {left, right});
+  }
   const bool is_literal = left.kind == cpp::ExprKind::Str;
   return cpp::binary("==", is_literal ? cpp::construct(cpp::plain("ltr::Str"), {left}) : left, right);
 }

@@ -115,8 +115,35 @@ cpp::Expr Context::none_of(const ir::Type& type) {
   return cpp::braces(this->type(type), {});
 }
 
+void Context::give_parts(const ir::Type& type) {
+  for (const ir::Field& field : type.fields) give_parts(field.type);
+  if (!type.is(TypeKind::Record)) return;
+  const cpp::Type record = this->type(type);
+  const std::string shown = cpp::print(record), name = shown.substr(shown.rfind(':') + 1);
+  std::vector<cpp::Type> types;
+  std::vector<cpp::Expr> parts;
+  for (const ir::Field& field : type.fields) {
+    types.push_back(this->type(field.type));
+    parts.push_back(cpp::dot(cpp::name("whole"), identifier(field.name)));
+  }
+  const auto one = std::find_if(file.structs.begin(), file.structs.end(),
+                                [&](const cpp::Struct& other) { return other.name == name; });
+  LTR_INVARIANT(one != file.structs.end(), "a record without its struct: " + name, ir::Loc{});
+  if (!one->methods.empty()) return;
+  cpp::Function apart;
+  apart.result = cpp::generic("std::tuple", std::move(types));
+  apart.name = "ltr_parts";
+  apart.params = {{cpp::const_reference(record), "whole"}};
+  apart.is_static = true;
+  one->methods.push_back(apart);
+  apart.owner = name;
+  apart.body.push_back(cpp::give_back(cpp::braces(apart.result, std::move(parts))));
+  file.functions.push_back(std::move(apart));
+}
+
 cpp::Expr Context::read_value(cpp::Expr value, const ir::Type& type) {
   const cpp::Type wanted = this->type(type);
+  give_parts(type);
   return cpp::print(wanted) == "ltr::Value" ? value
                                             : cpp::call(cpp::templated("ltr::value_as", wanted), {std::move(value)});
 }

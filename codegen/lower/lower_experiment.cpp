@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <set>
 
 #include "codegen/ir/text.h"
@@ -20,8 +22,10 @@ namespace {
 
 /// Types that a setting of the command line can have; others go straight from `resolve` to the makers.
 bool is_setting(const Type& type) {
-  const Type& inner = type.is(TypeKind::Option) && !type.fields.empty() ? type.fields[0].type : type;
-  return inner.is_host_number() || inner.is(TypeKind::Str) || inner.is(TypeKind::Value);
+  const bool is_whole = type.is(TypeKind::Option) || type.is(TypeKind::List) || type.is(TypeKind::Tuple);
+  if (!is_whole) return type.is_host_number() || type.is(TypeKind::Str) || type.is(TypeKind::Value);
+  return std::all_of(type.fields.begin(), type.fields.end(),
+                     [](const ir::Field& field) { return is_setting(field.type); });
 }
 
 ir::Function new_function(const std::string& name, ir::Role role, Type result, ir::Loc loc) {
@@ -334,7 +338,32 @@ class ExperimentLowerer {
     if (const auto* text = expr.get<node::StrConst>()) return text->text;
     if (const auto* word = expr.get<node::Symbol>()) return word->text;
     if (expr.is<node::NoneConst>()) return "none";
-    return std::string(shared_.sources.text(expr.span));
+    if (const auto* list = expr.get<node::List>()) return "[" + constant_texts(list->elements) + "]";
+    if (const auto* tuple = expr.get<node::Tuple>()) return "(" + constant_texts(tuple->elements) + ")";
+    if (const auto* converted = expr.get<node::Convert>()) return constant_text(at(converted->value));
+    const std::string written(shared_.sources.text(expr.span));
+    if (const auto* number = expr.get<node::FloatConst>()) return float_text(number->value, written);
+    return written;
+  }
+
+  /// As it is written, or as it was computed.
+  static std::string float_text(double value, const std::string& written) {
+    double read = 0;
+    const char* end = written.data() + written.size();
+    if (const auto [rest, fault] = std::from_chars(written.data(), end, read); fault == std::errc() && rest == end)
+      return written;
+    std::array<char, 32> digits;
+    return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr};
+  }
+
+  std::string constant_texts(const check::ExprIds& elements) const {
+    std::string texts;
+    for (const check::ExprId element : elements) {
+      const bool is_text = at(element).is<node::StrConst>();
+      const std::string one = constant_text(at(element));
+      texts += (texts.empty() ? "" : ", ") + (is_text ? '"' + one + '"' : one);
+    }
+    return texts;
   }
 
   Shared& shared_;

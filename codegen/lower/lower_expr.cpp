@@ -146,6 +146,10 @@ ValueId BodyLowerer::lower(const node::If& node, const ExprView& expr) {
 ValueId BodyLowerer::lower(const node::And& node, const ExprView&) { return lazy(true, node.left, node.right); }
 ValueId BodyLowerer::lower(const node::Or& node, const ExprView&) { return lazy(false, node.left, node.right); }
 ValueId BodyLowerer::lower(const node::Not& node, const ExprView&) {
+  // `x != none`
+  const auto* equal = at(node.value).get<node::Equal>();
+  if (equal != nullptr && at(equal->right).type.kind == check::Kind::None)
+    return b.host(host::Op::Defined, Type::of(TypeKind::Bool), {this->expr(equal->left)});
   return b.host(host::Op::Not, Type::of(TypeKind::Bool), {this->expr(node.value)});
 }
 ValueId BodyLowerer::lower(const node::Host& node, const ExprView& expr) {
@@ -153,6 +157,10 @@ ValueId BodyLowerer::lower(const node::Host& node, const ExprView& expr) {
 }
 ValueId BodyLowerer::lower(const node::Equal& node, const ExprView&) {
   const ValueId left = this->expr(node.left);
+  if (at(node.right).type.kind == check::Kind::None) {
+    const Type type = Type::of(TypeKind::Bool);
+    return b.host(host::Op::Not, type, {b.host(host::Op::Defined, type, {left})});
+  }
   return b.op(OpKind::Equal, Type::of(TypeKind::Bool), {left, this->expr(node.right)});
 }
 ValueId BodyLowerer::lower(const node::Convert& node, const ExprView& expr) {

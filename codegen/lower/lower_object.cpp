@@ -87,7 +87,7 @@ class ObjectLowerer {
       case MemberKind::Let: {
         // `better` of a metric is a fact for the compiler.
         if (ref_.kind == TypeKind::Metric && member.name == "better") return;
-        return set(member, Kind::Let, type, lowerer_.expr(member.value));
+        return set(member, Kind::Let, type, lowerer_.fit(lowerer_.expr(member.value), type));
       }
       case MemberKind::Block: {
         lowerer_.place = lowerer_.b.op(OpKind::Place, Type::of(TypeKind::Scope), {scope_}, member.name);

@@ -56,7 +56,11 @@ Type BodyLowerer::local_type(LocalId local, ValueId value) const {
 
 void BodyLowerer::lower(const stmt::Error&) { unknown(Type::of(TypeKind::Void)); }
 
-void BodyLowerer::lower(const stmt::Let& let) { this->let(let.local, expr(let.value)); }
+// The type that a local is declared with may hold its value in another form.
+void BodyLowerer::lower(const stmt::Let& let) {
+  const ValueId value = expr(let.value);
+  this->let(let.local, fit(value, local_type(let.local, value)));
+}
 
 void BodyLowerer::lower(const stmt::Unpack& unpack) {
   const ValueId value = expr(unpack.value);

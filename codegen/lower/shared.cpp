@@ -174,6 +174,15 @@ std::string Shared::argument_type(const std::string& call, const std::string& ar
       if (name == argument) return type;
     }
   }
+  for (const ObjectRef& callback : callbacks) {
+    if (callback.object->name != call) continue;
+    for (const check::Local& param : callback.object->params) {
+      if (param.name != argument) continue;
+      // What cannot be written on a command line stays as the program has it.
+      const std::string text = setting_text(param.type);
+      return text.empty() ? "fixed" : text;
+    }
+  }
   return "";
 }
 

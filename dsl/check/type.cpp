@@ -36,6 +36,11 @@ bool is_made_of(const Type& type, std::initializer_list<Kind> kinds) {
                      [&](const TypeField& field) { return is_made_of(field.type, kinds); });
 }
 
+bool holds_options(const Type& type) {
+  return type.kind == Kind::Option || std::any_of(type.fields.begin(), type.fields.end(),
+                                                  [](const TypeField& field) { return holds_options(field.type); });
+}
+
 bool is_floating(Element element) {
   switch (element) {
     case Element::Float:

@@ -132,6 +132,8 @@ bool holds_layers(const Type& type);
 bool is_floating(Element element);
 /// Whether a type is of one of `kinds`, and so is all that it is made of: elements, fields, what an option may hold.
 bool is_made_of(const Type& type, std::initializer_list<Kind> kinds);
+/// An option, or what has one in it, at any depth.
+bool holds_options(const Type& type);
 /// The variable that stands for a list or tuple whose ints are elements of it.
 std::optional<AtomId> list_variable(const Type& type, const AtomTable& atoms);
 /// `float[B, 10]`, `{image: u8[28, 28]}`, `Linear`.

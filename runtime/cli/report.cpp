@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "doors/number.h"
 #include "doors/shell.h"
@@ -22,11 +23,16 @@ struct Sums {
   double bytes = 0;
 };
 
+/// As `ltrc plan` counts: a weight is trained if an optimizer moves it.
 Sums sums_of(const ModelRoot& root) {
   Sums sums;
+  std::set<Str> moved;
+  for (const OptimizerEntry& optimizer : root.optimizers()) {
+    for (const GroupEntry& group : optimizer.groups) moved.insert(group.paths.begin(), group.paths.end());
+  }
   for (const Entry& entry : root.weights()) {
     const In tensor(entry.tensor);
-    sums.trained += tensor->numel();
+    (moved.contains(entry.path) ? sums.trained : sums.frozen) += tensor->numel();
     sums.bytes += double(tensor->nbytes());
   }
   for (const Entry& entry : root.buffers()) (entry.is_weight ? sums.frozen : sums.buffers) += In(entry.tensor)->numel();

@@ -36,16 +36,18 @@ at::Tensor encode(const Str& text, const std::vector<int32_t>& characters) {
   return at::tensor(ids, at::kLong).unsqueeze(0);
 }
 
-at::ScalarType type_of(const Str& type) {
-  const Str element = type.substr(0, type.find('['));
+/// Of the elements of a tensor type; nothing for what is none, such as `list[int]`.
+Option<at::ScalarType> type_of(const Str& type) {
+  const size_t open = type.find('[');
+  if (open == Str::npos) return std::nullopt;
   const std::pair<const char*, at::ScalarType> types[] = {
       {"float", policy_type()}, {"f64", at::kDouble}, {"f32", at::kFloat}, {"f16", at::kHalf},
       {"bf16", at::kBFloat16},  {"i64", at::kLong},   {"i32", at::kInt},   {"i16", at::kShort},
       {"i8", at::kChar},        {"u8", at::kByte},    {"bool", at::kBool}};
   for (const auto& [name, scalar] : types) {
-    if (element == name) return scalar;
+    if (type.substr(0, open) == name) return scalar;
   }
-  return at::kFloat;
+  return std::nullopt;
 }
 
 at::Tensor tensor_of_file(const Str& path, at::ScalarType type) {
@@ -68,9 +70,11 @@ const std::vector<int32_t>* characters_of(const Data& data) {
   return nullptr;
 }
 
+bool is_tensor_type(const Str& type) { return type_of(type).has_value(); }
+
 at::Tensor tensor_param(const StepParam& param, const Str& given, const Data& data, bool& is_text) {
   const Str shown = Str("--") + param.name;
-  const at::ScalarType type = type_of(param.type);
+  const at::ScalarType type = type_of(param.type).value_or(at::kFloat);
   try {
     if (given.starts_with("@")) return tensor_of_file(given.substr(1), type);
     nlohmann::json json;

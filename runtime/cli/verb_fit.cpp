@@ -12,6 +12,7 @@
 #include "runtime/cli/faults.h"
 #include "runtime/cli/finders.h"
 #include "runtime/cli/last_words.h"
+#include "runtime/cli/predict_params.h"
 #include "runtime/cli/report.h"
 #include "runtime/cli/requeue.h"
 #include "runtime/cli/run_folder.h"
@@ -21,6 +22,7 @@
 #include "runtime/settings/value_text.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/train/bucket_trial.h"
+#include "runtime/train/feed.h"
 #include "runtime/train/signals.h"
 
 namespace ltr::cli {
@@ -214,6 +216,15 @@ class FitVerb {
     return std::nullopt;
   }
 
+  /// A fast dev run also tries the other steps once; what flags would give `step predict` are its defaults there.
+  void give_predict_params(RunRequest& request) const {
+    const StepInfo* step = find_step(*start_.experiment, Role::Predict);
+    if (start_.flags.fast_dev_run <= 0 || step == nullptr || streams_of(*start_.data, Role::Predict).empty()) return;
+    const PredictParams params = read_predict_params(start_, *step, false);
+    request.predict_params = params.values;
+    request.predict_tensors = params.tensors;
+  }
+
   FitReport train() {
     const Str name = is_kept_ ? fs::path(dir_).filename().string() : start_.run_name();
     start_.settings.set_run(dir_, name);
@@ -225,6 +236,7 @@ class FitVerb {
     request.run_dir = dir_;
     request.run_name = name;
     request.resume = resume_.checkpoint;
+    give_predict_params(request);
     if (request.travel.bucket_bytes == 0 && start_.ranks.world() > 1) {
       if (const Option<Str> note = settle_buckets(start_.root->state(), request.travel)) progress_->notice(*note);
     }

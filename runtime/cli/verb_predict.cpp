@@ -4,6 +4,7 @@
 #include <map>
 
 #include "runtime/api/suggest.h"
+#include "runtime/cli/predict_params.h"
 #include "runtime/cli/predictions.h"
 #include "runtime/cli/run_folder.h"
 #include "runtime/cli/tensor_param.h"
@@ -11,7 +12,6 @@
 #include "runtime/data/loader.h"
 #include "runtime/data/rows_source.h"
 #include "runtime/data/stream.h"
-#include "runtime/settings/value_text.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/train/feed.h"
 #include "runtime/train/left_out_records.h"
@@ -23,9 +23,7 @@ namespace {
 
 /// What `step predict` is given.
 struct Input {
-  std::vector<Value> params;
   Tensors tensors;  ///< parameters that are tensors: they stand behind the data's fields
-  bool is_text = false;
   LeftOutRecords left_out;
   std::vector<std::unique_ptr<data::Loader>> loaders;  ///< one after the other; none: one batch of `tensors`
   std::vector<size_t> streams;                         ///< which each of them reads, by its number in the data
@@ -35,31 +33,6 @@ struct Input {
   bool is_stopped = false;                             ///< by a signal, on whichever rank
   size_t rows = 0;                                     ///< of `--read` that the limit lets through
 };
-
-void read_params(const Start& start, const StepInfo& step, Input& input) {
-  std::vector<Error> faults;
-  for (const StepParam& param : step.params) {
-    const Str type = param.type;
-    const Str text = start.line.get(param.name, param.initial);
-    if (!start.line.has(param.name) && text.empty() && type != "str") {
-      faults.push_back(with_help(error_at(param.location, err::wrong_type, Str("--") + param.name, "not given", type),
-                                 "step predict needs it"));
-      continue;
-    }
-    Value value;
-    if (type.find('[') != Str::npos) {
-      input.tensors.push_back(give(tensor_param(param, text, *start.data, input.is_text)));
-    } else {
-      Str wanted;
-      const Option<Value> parsed = parse_value(text, type, wanted);
-      if (!parsed)
-        faults.push_back(error_at(param.location, err::wrong_type, Str("--") + param.name, '"' + text + '"', wanted));
-      value = parsed.value_or(Value());
-    }
-    input.params.push_back(std::move(value));
-  }
-  if (!faults.empty()) throw Faults{faults};
-}
 
 void add_loader(const RunRequest& request, const Data::RoleStream& source, const Stream& stream, Input& input) {
   const auto number = size_t(&source - request.data.streams.data());
@@ -236,11 +209,12 @@ int run_predict(Start& start) {
   request.trained = trained_of(weights);
   Input input;
   input.left_out.take(take_left_out());  // those that were met when the data was opened
-  read_params(start, *step, input);
-  request.predict_params = input.params;
+  const PredictParams params = read_predict_params(start, *step, true);
+  request.predict_params = params.values;
+  input.tensors = params.tensors;
 
-  const std::vector<int32_t>* characters = input.is_text ? characters_of(*start.data) : nullptr;
-  const bool prints_text = input.is_text && !start.line.has("write");
+  const std::vector<int32_t>* characters = params.is_text ? characters_of(*start.data) : nullptr;
+  const bool prints_text = params.is_text && !start.line.has("write");
   const Str usual = run.empty() || prints_text ? "-"
                     : request.writes()         ? next_numbered(run + "/predict", "", ".jsonl")
                                                : "";

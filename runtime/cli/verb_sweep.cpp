@@ -13,6 +13,7 @@
 
 #include "doors/csv.h"
 #include "doors/json.h"
+#include "doors/number.h"
 #include "doors/shell.h"
 #include "runtime/cli/cores.h"
 #include "runtime/cli/rank_plan.h"

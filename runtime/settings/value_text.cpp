@@ -236,7 +236,7 @@ std::vector<Str> parts_of(const Str& type) {
   return parts;
 }
 
-/// The elements of a list or tuple, each as a value of its own type.
+/// The elements of a list or tuple, each as a value of its own type. JSON has no tuples: a list of as many elements is one.
 Option<Value> parse_elements(const Value& read, const Str& type, Str& wanted) {
   const bool is_list = type.starts_with("list[");
   if (type == "list[str]" && (read.kind == Value::Kind::Symbol || read.kind == Value::Kind::Str)) {
@@ -245,8 +245,9 @@ Option<Value> parse_elements(const Value& read, const Str& type, Str& wanted) {
   }
   const std::vector<Str> parts = is_list ? std::vector<Str>{inside_brackets(type)} : parts_of(type);
   Value value = read;
-  const bool fits = is_list ? value.kind == Value::Kind::List
-                            : value.kind == Value::Kind::Tuple && value.items.size() == parts.size();
+  const bool is_row = value.kind == Value::Kind::List || value.kind == Value::Kind::Tuple;
+  const bool fits = is_list ? value.kind == Value::Kind::List : is_row && value.items.size() == parts.size();
+  if (fits && !is_list) value.kind = Value::Kind::Tuple;
   for (size_t i = 0; fits && i < value.items.size(); ++i) {
     Value& item = value.items[i].value;
     Str unused;
@@ -340,7 +341,7 @@ Option<Value> parse_value(const Str& given, const Str& type, Str& wanted) {
     return Value(given);
   }
   if (type.starts_with("option[")) {
-    if (text == "none") return Value();
+    if (text == "none" || text == "null") return Value();  // `null` is what JSON says.
     return parse_value(text, inside_brackets(type), wanted);
   }
   if (type.find(" or ") != Str::npos) return parse_alternatives(text, type, wanted);
@@ -350,6 +351,10 @@ Option<Value> parse_value(const Str& given, const Str& type, Str& wanted) {
     const Option<Value> own = parse_value(text, is_count ? "int" : "bytes", wanted);
     wanted = is_count ? "auto or a number" : "auto or a size with its unit, such as 25 MiB";
     return own;
+  }
+  if (type == "fixed") {
+    wanted = "nothing: records are given in the program";
+    return std::nullopt;
   }
   if (type.starts_with("one_of[")) return parse_choice(text, type, wanted);
   Option<Value> value = Reader(text).whole();

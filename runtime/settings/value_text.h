@@ -7,7 +7,7 @@
 namespace ltr {
 
 /// Reads `text` as a value of `type` (`int`, `option[float]`, `one_of[a, b]`, `period`, …; "" for any value, as
-/// written in `.ltr`). Nothing if it is none; `wanted` then says in words what would be.
+/// written in `.ltr`; `fixed` for none). Nothing if it is none; `wanted` then says in words what would be.
 Option<Value> parse_value(const Str& text, const Str& type, Str& wanted);
 
 /// As it is shown to people, and as it reads back from a config file.

@@ -47,6 +47,11 @@ void pass(Session& cx, const StepInfo& step, const std::vector<size_t>& streams,
       cx.batch_index = number;
       cx.stream = int64_t(stream);
       cx.stream_name = stream_name(cx.request.data, stream);
+      if (step.role == Role::Predict) {
+        const Tensors& given = cx.request.predict_tensors;
+        batch.fields.resize(cx.request.data.batch.size());
+        batch.fields.insert(batch.fields.end(), given.begin(), given.end());
+      }
       if (batch.is_stand_in) {
         cx.stand_in(step, batch, stream, uint64_t(number));
       } else {

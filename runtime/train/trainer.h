@@ -77,7 +77,8 @@ struct RunRequest {
   int64_t prefetch = 2;
   Str precision = "f32";                        ///< f64 f32 bf16 bf16_pure
   std::vector<std::pair<Str, Value>> settings;  ///< resolved, for the checkpoint's manifest
-  std::vector<Value> predict_params;            ///< values of `StepInfo::params` of the step that runs
+  std::vector<Value> predict_params;            ///< values of `StepInfo::params` of step predict
+  Tensors predict_tensors;                      ///< of those that are tensors: behind the fields of each batch
   Trained trained;                              ///< the weights of what only evaluates
   /// Reads stream `stream` of the data; empty: through data::Loader. Tests give their own.
   std::function<std::unique_ptr<Feed>(size_t stream)> make_feed;

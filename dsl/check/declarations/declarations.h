@@ -43,6 +43,8 @@ std::optional<WeightSource> check_source(const ast::Member& member, const ExprVi
 void check_externs(Context& cx);
 /// What the declaration of a C++ function does: calls it, and checks what it gives.
 Body extern_body(const FnInfo& fn, Scope& scope);
+/// Types whose values can stand on a command line.
+bool is_setting_type(const Type& type);
 /// Makes an hparam a setting of the program, once; null if its name is that of another one (E0310).
 const Hparam* hparam_of(Context& cx, const Symbol& symbol);
 /// Those of a file whose experiment the program takes: what it sets by itself can be set here.

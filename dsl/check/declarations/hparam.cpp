@@ -22,12 +22,6 @@ const std::set<std::string>& reserved_options() {
   return kReserved;
 }
 
-/// Types whose values can stand on a command line.
-bool is_setting_type(const Type& type) {
-  return is_made_of(type, {Kind::Error, Kind::Int, Kind::Float, Kind::Bool, Kind::Str, Kind::Path, Kind::Duration,
-                           Kind::Period, Kind::Bytes, Kind::OneOf, Kind::List, Kind::Tuple, Kind::Option});
-}
-
 void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl, uint32_t module) {
   std::vector<Local> locals;
   Scope scope{.cx = cx, .module = module, .place = Place::Hparam, .locals = locals};
@@ -90,6 +84,11 @@ void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl,
 }
 
 }  // namespace
+
+bool is_setting_type(const Type& type) {
+  return is_made_of(type, {Kind::Error, Kind::Int, Kind::Float, Kind::Bool, Kind::Str, Kind::Path, Kind::Duration,
+                           Kind::Period, Kind::Bytes, Kind::OneOf, Kind::List, Kind::Tuple, Kind::Option});
+}
 
 const Hparam* hparam_of(Context& cx, const Symbol& symbol) {
   if (!cx.hparams.contains(symbol.name))

@@ -133,21 +133,17 @@ struct ObjectChecker {
       typed.is_damaged = typed.is_damaged || value.type.is_error();
       return;
     }
-    Expr value;
-    if (let.type) {
-      const Type type = check_type(*let.type, inner);
-      value = check_as(let.value, type, inner);
-      if (!type.is_error() && type.kind != Kind::Int) value.type = type;
-    } else {
-      value = check_expr(let.value, inner);
-    }
+    const Type declared = let.type ? check_type(*let.type, inner) : Type::error();
+    Expr value = let.type ? check_as(let.value, declared, inner) : check_expr(let.value, inner);
     if (value.type.kind == Kind::Block || value.type.kind == Kind::Metric || holds_layers(value.type)) {
       cx.report(diag::wrong_type(span, "a `let` is a value, and " + cx.text(value.type) + " is built: it is a member")
                     .help("`{} = …`", let.name.text)
                     .fix(Span{span.source, span.begin, let.name.span.begin}, ""));
       value.type = Type::error();
     }
-    const Type type = value.type;
+    // Of an int the value says more than its type.
+    const bool is_declared = !declared.is_error() && declared.kind != Kind::Int && !value.type.is_error();
+    const Type type = is_declared ? declared : value.type;
     add(let.name, type, MemberKind::Let, std::move(value));
   }
 

@@ -6,6 +6,8 @@
 #include <cctype>
 
 #include "dsl/check/declarations/declarations.h"
+#include "dsl/check/experiment/wired.h"
+#include "dsl/check/expressions/expressions.h"
 #include "dsl/check/types/types.h"
 #include "dsl/diagnostics/suggest.h"
 
@@ -83,6 +85,32 @@ void report_missing(const ParamInfo& param, const FnInfo& fn, const ObjectInfo& 
   withdraw_uses(fn, left, cx);
 }
 
+/// A default that is computed, as the number that it is: flags are texts.
+Expr folded(Expr value, const Context& cx) {
+  const std::optional<HostValue> known = value.type.is_host_number() ? evaluate(value, cx.program) : std::nullopt;
+  if (!known) return value;
+  switch (known->kind) {
+    case HostValue::Kind::Bool: return {value.type, value.span, node::BoolConst{known->whole != 0}};
+    case HostValue::Kind::Int: return {value.type, value.span, node::IntConst{known->whole}};
+    case HostValue::Kind::Float: return {value.type, value.span, node::FloatConst{known->real}};
+    case HostValue::Kind::Str: break;
+  }
+  return value;
+}
+
+/// E0313 for a param of `step predict` that no field fills and no flag can give.
+void check_flag(const ParamInfo& param, Context& cx) {
+  if (param.type.is_tensor() || is_setting_type(param.type) || is_reported(cx, diagnostics::Code::E0313, param.span))
+    return;
+  diagnostics::Diagnostic diagnostic = diag::wrong_type(
+      param.span, "`--" + param.name + "` gives it to `predict`, and no flag is " + cx.text(param.type));
+  if (param.type.kind == Kind::Record)
+    diagnostic.help("make each field a parameter of its own");
+  else
+    diagnostic.help("flags give numbers, texts, `one_of`, options, lists and tuples of them, and tensors");
+  cx.report(std::move(diagnostic));
+}
+
 }  // namespace
 
 void bind_step(const ExprView& model, const ExprView& data, FnInfo& fn, Experiment& experiment, Scope& scope) {
@@ -116,11 +144,12 @@ void bind_step(const ExprView& model, const ExprView& data, FnInfo& fn, Experime
     if (!is_delivered) {
       const bool from_flag = param.initial != nullptr || (fn.name == "predict" && own.empty());
       if (!from_flag && !own.empty()) report_missing(param, fn, wired, cx);
+      if (from_flag && fn.name == "predict") check_flag(param, cx);
       binding.fields.push_back(-1);
       std::optional<Expr> initial;
       if (param.initial != nullptr) {
         Scope constant{.cx = cx, .module = fn.module, .place = Place::Const, .locals = scope.locals};
-        initial = check_as(*param.initial, param.type, constant, "the default");
+        initial = folded(check_as(*param.initial, param.type, constant, "the default"), cx);
       }
       binding.defaults.push_back(std::move(initial));
       continue;

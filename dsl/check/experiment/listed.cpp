@@ -6,6 +6,7 @@
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/experiment/wired.h"
+#include "dsl/check/expressions/call.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/resolve/library.h"
 
@@ -123,13 +124,14 @@ std::optional<Expr> check_listed(const ast::Expr& value, const std::string& what
     const auto bound = bind_arguments(object.params, site, object.name);
     if (!bound) return std::nullopt;
     node::Call call{.name = object.name, .op = library::Id::None, .args = {}};
+    std::vector<Expr> args;
     for (size_t i = 0; i < object.params.size(); ++i) {
       const ParamInfo& param = object.params[i];
       const std::string label = "`" + param.name + "`";
-      Expr arg = (*bound)[i] != nullptr ? check_given_as(*(*bound)[i], param.type, scope, label.c_str())
-                                        : check_as(*param.initial, param.type, scope, "the default");
-      if (arg.type.is_error()) return std::nullopt;
-      call.args.push_back({param.name, cx.keep(std::move(arg))});
+      args.push_back((*bound)[i] != nullptr ? check_given_as(*(*bound)[i], param.type, scope, label.c_str())
+                                            : default_of(object.params, i, args, object.module, scope));
+      if (args.back().type.is_error()) return std::nullopt;
+      call.args.push_back({param.name, cx.keep(args.back())});
     }
     return Expr{Type::of(Kind::CallbackValue), value.span, std::move(call)};
   }
@@ -152,7 +154,55 @@ void check_all_listed(const ast::Section& section, const std::string& what, Kind
   }
 }
 
+void check_callback_models(Context& cx, const Experiment& experiment) {
+  const std::string& model = cx.program.models[experiment.model].name;
+  for (const Expr& one : experiment.callbacks) {
+    const auto* call = one.get<node::Call>();
+    if (call == nullptr || call->op != library::Id::None) continue;
+    const auto listed = std::find_if(cx.program.callbacks.begin(), cx.program.callbacks.end(),
+                                     [&](const Object& callback) { return callback.name == call->name; });
+    if (listed == cx.program.callbacks.end() || listed->model.empty() || listed->model == model ||
+        is_reported(cx, diagnostics::Code::E0621, one.span))
+      continue;
+    cx.report(
+        diag::callback_of_other_model(one.span, call->name, listed->model, model)
+            .note("its hooks read the members of `{}`", listed->model)
+            .help("a callback without `for` goes with every model, and logs or prints series: `metric(val.loss)`"));
+  }
+}
+
+namespace {
+
+/// The folder of a `Checkpoint`, if it stands in the program.
+std::optional<std::string> checkpoint_folder(const node::Call& call, const Context& cx) {
+  for (const node::NamedArg& arg : call.args) {
+    const auto* text = arg.name == "dir" ? cx.at(arg.value).get<node::StrConst>() : nullptr;
+    if (text != nullptr) return text->text;
+  }
+  return std::nullopt;
+}
+
+void check_checkpoint_folders(Context& cx, const Experiment& experiment) {
+  std::optional<std::pair<std::string, Span>> first;
+  for (const Expr& one : experiment.callbacks) {
+    const auto* call = one.get<node::Call>();
+    if (call == nullptr || call->op != library::Id::Checkpoint) continue;
+    const std::optional<std::string> folder = checkpoint_folder(*call, cx);
+    if (!folder) continue;
+    if (!first) {
+      first.emplace(*folder, one.span);
+    } else if (first->first != *folder && !is_reported(cx, diagnostics::Code::E0622, one.span)) {
+      cx.report(diag::two_checkpoint_folders(one.span)
+                    .label(first->second, "this one writes into \"{}\"", first->first)
+                    .help("give both the same `dir`; names of their own come from `filename`"));
+    }
+  }
+}
+
+}  // namespace
+
 void check_listed_twice(Context& cx, const Experiment& experiment) {
+  check_checkpoint_folders(cx, experiment);
   const auto check = [&](const std::vector<Expr>& listed) {
     std::vector<std::pair<std::string, Span>> before;
     for (const Expr& one : listed) {

@@ -53,8 +53,10 @@ void check_hook_fields(Context& cx, const Experiment& experiment);
 void check_hook_optimizers(Context& cx, const Experiment& experiment);
 /// E0427, E0428: schedules fit the length of training.
 void check_schedules(Context& cx, const Experiment& experiment);
-/// E0612: what a run has once is listed once, and two tables are two files.
+/// E0612: what a run has once is listed once, and two tables are two files. E0622: checkpoints lie in one folder.
 void check_listed_twice(Context& cx, const Experiment& experiment);
+/// E0621: the callbacks that are listed are for the model that is trained, or for any.
+void check_callback_models(Context& cx, const Experiment& experiment);
 /// E0431, E0432, E0511, E0513: windows of batches fit the step and the data.
 void check_windows(Context& cx, const Experiment& experiment);
 /// What the params of data and model must keep to whatever is given for them at start: what follows from the arguments

@@ -121,29 +121,18 @@ Expr default_of(const std::vector<ParamInfo>& params, size_t index, const std::v
   const ParamInfo& param = params[index];
   if (cx.broken_defaults.contains(param.initial)) return error_at(param.initial->span);
   std::vector<Local> locals;
-  Scope inner{.cx = cx, .module = module, .place = Place::Const, .locals = locals};
-  Expr value;
+  const bool is_library = cx.graph.modules[module].is_library;
+  bool rests_on_errors = false;
+  const DefaultParams around{params, before, !is_library, &rests_on_errors};
+  Scope inner{.cx = cx, .module = module, .place = Place::Const, .locals = locals, .default_params = &around};
+  Expr value = check_as(*param.initial, param.type, inner, "the default");
+  if (is_library) value.span = Span{};
+  // What is wrong with a param that is given twice over is wrong with what was given once.
   const auto* name = param.initial->get<ast::NameRef>();
-  const auto named = std::find_if(params.begin(), params.end(), [&](const ParamInfo& candidate) {
-    return name != nullptr && candidate.name == name->name.text;
-  });
-  const auto place = size_t(named - params.begin());
-  const bool is_before = place < before.size();
-  if (is_before) {
-    value = before[place];
-    if (value.type.kind != param.type.kind) {
-      value.span = param.initial->span;
-      value = convert(std::move(value), param.type, inner, "the default");
-    }
-  } else if (named != params.end()) {
-    cx.report(diag::unknown_name(name->name.span, name->name.text)
-                  .note("a default may be a parameter that stands before it"));
-    value = error_at(param.initial->span);
-  } else {
-    value = check_as(*param.initial, param.type, inner, "the default");
-    value.span = cx.graph.modules[module].is_library ? Span{} : value.span;
+  for (size_t i = 0; name != nullptr && i < before.size(); ++i) {
+    if (params[i].name == name->name.text) value.span = before[i].span;
   }
-  if (value.type.is_error() && !(is_before && before[place].type.is_error())) cx.broken_defaults.insert(param.initial);
+  if (value.type.is_error() && !rests_on_errors) cx.broken_defaults.insert(param.initial);
   return value;
 }
 

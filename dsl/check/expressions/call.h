@@ -18,7 +18,7 @@ using ReadArguments = std::function<bool(CallSite& site)>;
 /// `read`; if what was given does not fit its params, but would with two arguments in each other's place, or a layer of that
 /// name is what can be built here, that is what is said, once.
 bool read_or_blame_order(CallSite& site, const std::vector<ParamInfo>& params, const ReadArguments& read);
-/// The default of a param; one that is just another param's name repeats that param's argument.
+/// The default of a param, in which those in front of it are what is given for them: `before`.
 Expr default_of(const std::vector<ParamInfo>& params, size_t index, const std::vector<Expr>& before, uint32_t module,
                 Scope& scope);
 /// Reports what is wrong with defaults, which calls that give all arguments do not read.

@@ -41,7 +41,30 @@ Expr taken_as(Expr value, const Type& common, Context& cx) {
 
 }  // namespace
 
+namespace {
+
+/// `value == none`, which asks whether an option holds nothing: E0313 of what always holds something.
+Expr compare_with_none(Expr value, Expr none, Span span, Scope& scope) {
+  Context& cx = scope.cx;
+  if (value.type.kind != Kind::Option) {
+    const bool is_none = value.type.kind == Kind::None;
+    diagnostics::Diagnostic diagnostic = diag::wrong_type(
+        is_none ? span : value.span, is_none ? "`none` is always `none`" : cx.text(value.type) + " is never `none`");
+    if (is_none)
+      diagnostic.help("compare an option with it, such as a param `x: option[int] = none`");
+    else
+      diagnostic.help("only an option can be: declare the type as `option[…]`, or leave the comparison out");
+    cx.report(std::move(diagnostic));
+    return error_at(span);
+  }
+  return {Type::of(Kind::Bool), span, node::Equal{cx.keep(std::move(value)), cx.keep(std::move(none))}};
+}
+
+}  // namespace
+
 std::optional<Expr> compare_wholes(Expr& left, Expr& right, Span span, Scope& scope) {
+  if (right.type.kind == Kind::None) return compare_with_none(std::move(left), std::move(right), span, scope);
+  if (left.type.kind == Kind::None) return compare_with_none(std::move(right), std::move(left), span, scope);
   if (left.type.kind != Kind::Weights || right.type.kind != Kind::Weights) {
     const auto common = common_type(left.type, right.type, scope.cx);
     if (!common) return std::nullopt;

@@ -5,6 +5,7 @@
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/check/scope/twice.h"
+#include "dsl/check/statements/statements.h"
 #include "dsl/resolve/library.h"
 
 namespace ltr::check {
@@ -165,7 +166,7 @@ Expr check_comprehension(const ast::Expr& expr, const ast::Comprehension& list, 
 }
 
 Expr check_if(const ast::Expr& expr, const ast::IfExpr& branch, Scope& scope) {
-  Expr condition = check_as(*branch.condition, Type::of(Kind::Bool), scope, "the condition");
+  Expr condition = check_condition(*branch.condition, "if", scope);
   Expr then_value = check_expr(*branch.then_value, scope);
   Expr else_value = check_expr(*branch.else_value, scope);
   if (condition.type.is_error() || then_value.type.is_error() || else_value.type.is_error()) return error_at(expr.span);
@@ -359,20 +360,41 @@ Expr check_form(const ast::Expr& expr, Scope& scope) {
   return error_at(span);
 }
 
-/// Lists and tuples of closed kinds, at any depth.
+/// Lists, tuples and records of closed kinds, at any depth.
 bool has_own_words(const Type& type) {
-  if (type.kind != Kind::List && type.kind != Kind::Tuple) return false;
+  if (type.kind != Kind::List && type.kind != Kind::Tuple && type.kind != Kind::Record) return false;
   return std::any_of(type.fields.begin(), type.fields.end(), [](const TypeField& field) {
     return field.type.kind == Kind::Schedule || field.type.kind == Kind::OneOf || field.type.kind == Kind::Series ||
            has_own_words(field.type);
   });
 }
 
+/// The fields of a record that is written, each read as what `wanted` has under its name.
+Expr check_fields(const ast::Record& record, Span span, const Type& wanted, Scope& scope, const char* what) {
+  Type type = Type::of(Kind::Record);
+  std::vector<Expr> values;
+  bool has_error = false;
+  check_names(scope.cx, record.fields);
+  for (const ast::RecordField& field : record.fields) {
+    const auto found = std::find_if(wanted.fields.begin(), wanted.fields.end(),
+                                    [&](const TypeField& one) { return one.name == field.name.text; });
+    const std::string label = "the field `" + field.name.text + "`";
+    values.push_back(found != wanted.fields.end() ? check_as(*field.value, found->type, scope, label.c_str())
+                                                  : check_expr(*field.value, scope));
+    has_error = has_error || values.back().type.is_error();
+    type.fields.push_back({field.name.text, values.back().type});
+  }
+  if (has_error) return error_at(span);
+  return convert({std::move(type), span, node::Record{scope.cx.keep(std::move(values))}}, wanted, scope, what);
+}
+
 /// Elements are read as what the whole is asked for: `[(linear_warmup(…), 200 steps), …]`. Nothing
-/// if `expr` is not written as such a list or tuple.
+/// if `expr` is not written as such a list, tuple or record.
 std::optional<Expr> check_parts(const ast::Expr& expr, const Type& wanted, Scope& scope, const char* what) {
   const auto* list = wanted.kind == Kind::List ? expr.get<ast::List>() : nullptr;
   const auto* tuple = wanted.kind == Kind::Tuple ? expr.get<ast::Tuple>() : nullptr;
+  const auto* record = wanted.kind == Kind::Record ? expr.get<ast::Record>() : nullptr;
+  if (record != nullptr) return check_fields(*record, expr.span, wanted, scope, what);
   if (wanted.kind == Kind::Tuple && tuple == nullptr && expr.get<ast::Call>() != nullptr) {
     scope.cx.report(diag::wrong_argument(expr.span, std::string(what) + " must be " + scope.cx.text(wanted)));
     return error_at(expr.span);

@@ -87,9 +87,11 @@ Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
       }
       std::vector<Local> locals;
       Scope inner{.cx = cx, .module = symbol.module, .place = Place::Const, .locals = locals};
-      Expr value = decl->type ? check_as(decl->value, check_type(*decl->type, inner), inner, "the value")
-                              : check_expr(decl->value, inner);
+      const Type declared = decl->type ? check_type(*decl->type, inner) : Type::error();
+      Expr value = decl->type ? check_as(decl->value, declared, inner, "the value") : check_expr(decl->value, inner);
       check_draws_nothing(value, "a constant", cx);
+      if (holds_options(declared) && !value.type.is_error() && value.type != declared)
+        value = {declared, value.span, node::Convert{cx.keep(std::move(value))}};
       cx.consts[symbol.decl] = value;
       value.span = span;
       return value;
@@ -343,12 +345,40 @@ Expr check_base(const ast::Field& field, Scope& scope, Span empty_call) {
   return check_name(*field.base, name->name, scope, {.is_base = true, .field = &field.name, .empty_call = empty_call});
 }
 
+namespace {
+
+/// What a parameter is worth in the default of one behind it; nothing if `name` is none of the parameters.
+std::optional<Expr> param_before(const ast::Name& name, Scope& scope) {
+  const std::vector<ParamInfo>& params = scope.default_params->params;
+  const std::vector<Expr>& before = scope.default_params->before;
+  const auto named = std::find_if(params.begin(), params.end(),
+                                  [&](const ParamInfo& candidate) { return candidate.name == name.text; });
+  if (named == params.end()) return std::nullopt;
+  const auto place = size_t(named - params.begin());
+  if (place >= before.size()) {
+    scope.cx.report(
+        diag::unknown_name(name.span, name.text).note("a default may use the parameters that stand before it"));
+    return error_at(name.span);
+  }
+  Expr value = before[place];
+  if (!value.type.is_error() && !check_drawn_once(value, name.text, scope.cx)) value.type = Type::error();
+  if (value.type.is_error()) *scope.default_params->rests_on_errors = true;
+  if (value.type.kind != named->type.kind) value = convert(std::move(value), named->type, scope, "the default");
+  value.span = scope.default_params->keeps_spans ? name.span : Span{};
+  return value;
+}
+
+}  // namespace
+
 Expr check_name(const ast::Expr& expr, const ast::Name& name, Scope& scope, const NameUse& use) {
   (void)expr;
   Context& cx = scope.cx;
   if (name.text.empty()) return error_at(name.span);
   if (const auto local = scope.find_local(name.text)) {
     return {scope.local(*local).type, name.span, node::Local{*local, name.text}};
+  }
+  if (scope.default_params != nullptr) {
+    if (auto given = param_before(name, scope)) return std::move(*given);
   }
   if (const auto dim = scope.dim_names.find(name.text); dim != scope.dim_names.end()) {
     return {Type::host_int(Polynomial::atom(dim->second)), name.span, node::Local{0, name.text}};

@@ -151,6 +151,12 @@ Expr check_item(CallSite& site) {
     return error_at(site.span);
   }
   const Element element = value.type.element;
+  if (has_several_elements(value.type)) {
+    site.scope.cx.report(diag::wrong_argument(value.span, "`.item()` reads a tensor of one element, not " +
+                                                              site.scope.cx.text(value.type))
+                             .help("{}", reductions_of(value.type, site.scope.cx.source_text(value.span))));
+    return error_at(site.span);
+  }
   const Kind kind = is_floating(element) ? Kind::Float : element == Element::Bool ? Kind::Bool : Kind::Int;
   return op_expr(library::Id::Item, Type::of(kind), site.span, {site.scope.cx.keep(std::move(value))});
 }

@@ -26,6 +26,8 @@ Expr slice_text(Expr text, const ast::Index& index, Span span, Scope& scope);
 Expr call_by_rule(const FnInfo& op, CallSite& site);
 /// Reports E0322 if a value that is fixed before the run draws random numbers.
 void check_draws_nothing(const ExprView& expr, const char* what, Context& cx);
+/// E0322 of what is given for `param`, which a default computes once more: it would draw other numbers.
+bool check_drawn_once(const ExprView& given, const std::string& param, Context& cx);
 /// What is known of functions already, so that each is looked into once.
 using KnownDraws = std::map<FnId, bool>;
 /// Whether `fn` draws random numbers, itself or by what it calls.

@@ -45,6 +45,15 @@ void check_draws_nothing(const ExprView& expr, const char* what, Context& cx) {
     cx.report(diag::wrong_place(expr.span, std::string(what) + " draws no random numbers"));
 }
 
+bool check_drawn_once(const ExprView& given, const std::string& param, Context& cx) {
+  KnownDraws known;
+  if (!expr_draws(cx.program, given, known)) return true;
+  cx.report(diag::wrong_place(given.span,
+                              "`" + param + "` draws random numbers, and a default that uses it would draw others")
+                .help("give what is drawn a name first: `drawn = {}`", cx.source_text(given.span)));
+  return false;
+}
+
 bool draws_random(const Program& program, FnId fn, KnownDraws& known) {
   // Nothing calls itself; where that was an error, the first round says no.
   const auto [place, is_new] = known.try_emplace(fn, false);

@@ -10,6 +10,14 @@ namespace ltr::check {
 /// Where code stands: what it may do there.
 enum class Place { Hparam, Const, Fn, Map, Member, Step, Hook, Test, Data, Experiment, Compute, Update };
 
+/// What a default sees of the parameters around it.
+struct DefaultParams {
+  const std::vector<ParamInfo>& params;
+  const std::vector<Expr>& before;  ///< what is given for those that stand before it
+  bool keeps_spans = true;          ///< false in the library: its places are not shown
+  bool* rests_on_errors = nullptr;  ///< set where one of `before` could not be read, which was reported
+};
+
 /// The names that can be seen from one place in one function.
 struct Scope {
   Context& cx;
@@ -23,10 +31,11 @@ struct Scope {
   std::map<std::string, AtomId> dim_names;  ///< binders, where they are no locals
   /// While a signature is read: where a binder that is missing is noted, so that it is reported once.
   std::map<std::string, AtomId>* missing_binders = nullptr;
-  const ObjectInfo* data = nullptr;  ///< in an experiment: the wired data
-  std::string let_name;              ///< of the `let` of data whose value is read
-  std::string own_param;             ///< in a member's initialiser: the param of the same name is meant
-  uint32_t signature_group = 0;      ///< in the signature of a block parameter: what all its `...` stand for
+  const DefaultParams* default_params = nullptr;  ///< in the default of a parameter
+  const ObjectInfo* data = nullptr;               ///< in an experiment: the wired data
+  std::string let_name;                           ///< of the `let` of data whose value is read
+  std::string own_param;                          ///< in a member's initialiser: the param of the same name is meant
+  uint32_t signature_group = 0;  ///< in the signature of a block parameter: what all its `...` stand for
   int loop_depth = 0;
   bool in_train = false;
   bool may_drop_values = false;                      ///< in a `fails` test an expression's value may be dropped

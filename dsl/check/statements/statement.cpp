@@ -17,10 +17,13 @@ Expr check_condition(const ast::Expr& expr, const char* word, Scope& scope) {
   if (!condition.type.is_tensor()) return convert(std::move(condition), Type::of(Kind::Bool), scope, "the condition");
   diagnostics::Diagnostic diagnostic = diag::wrong_type(
       condition.span, "`" + std::string(word) + "` takes a host bool, not " + scope.cx.text(condition.type));
+  const std::string text = scope.cx.source_text(condition.span);
   if (scope.in_train) {
     diagnostic.help("`where(condition, a, b)` chooses on the device");
+  } else if (may_have_several_elements(condition.type)) {
+    const Type bools = Type::tensor(Element::Bool, condition.type.dims);
+    diagnostic.help("{}; `where(condition, a, b)` chooses for each", reductions_of(bools, text));
   } else {
-    const std::string text = scope.cx.source_text(condition.span);
     diagnostic.help("`{}.item()` reads it; `where(condition, a, b)` chooses on the device",
                     expr.get<ast::Binary>() != nullptr ? "(" + text + ")" : text);
   }

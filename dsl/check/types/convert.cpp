@@ -38,7 +38,12 @@ Expr fail(const ExprView& expr, const Type& wanted, Scope& scope, const std::str
                                 what + " must be " + scope.cx.text(wanted) + ", not " + scope.cx.text(expr.type))
           : diag::wrong_argument(expr.span,
                                  what + " must be " + scope.cx.text(wanted) + ", not " + scope.cx.text(expr.type));
-  add_cure(diagnostic, expr, wanted, scope.cx);
+  // Records become batches, which are tensors all the same: nothing has to be read.
+  const bool is_of_record = scope.owner != nullptr && scope.owner->kind == Kind::Data;
+  if (is_of_record && wanted.is_host_number() && expr.type.is_tensor() && expr.type.dims.empty())
+    diagnostic.help("declare it as the tensor that it is: `{}`", scope.cx.text(expr.type));
+  else
+    add_cure(diagnostic, expr, wanted, scope.cx);
   scope.cx.report(std::move(diagnostic));
   return error_at(expr.span);
 }

@@ -96,6 +96,22 @@ void cure_unit(diagnostics::Diagnostic& diagnostic, const ExprView& given, const
 
 }  // namespace
 
+bool has_several_elements(const Type& tensor) {
+  return std::any_of(tensor.dims.begin(), tensor.dims.end(),
+                     [](const Dim& dim) { return dim.group == 0 && dim.size.constant() && *dim.size.constant() != 1; });
+}
+
+bool may_have_several_elements(const Type& tensor) {
+  return std::any_of(tensor.dims.begin(), tensor.dims.end(),
+                     [](const Dim& dim) { return dim.group != 0 || dim.size.constant() != 1; });
+}
+
+std::string reductions_of(const Type& tensor, const std::string& text) {
+  const bool is_bool = tensor.element == Element::Bool;
+  return "of several elements `" + std::string(is_bool ? "all(" : "mean(") + text + ").item()` or `" +
+         (is_bool ? "any(" : "sum(") + text + ").item()` is one " + (is_bool ? "bool" : "number");
+}
+
 void add_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given, const Type& wanted, const Context& cx) {
   const Type& have = given.type;
   const std::string text = cx.source_text(given.span);
@@ -114,6 +130,8 @@ void add_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given, const 
   if (have.kind == Kind::Str) cure_text(diagnostic, given, wanted, cx);
   if (have.kind == Kind::Option && !have.fields.empty() && have.fields[0].type.kind == wanted.kind) {
     diagnostic.help("`or_else({}, {})` says what stands for a missing one", text, stand_in(wanted));
+  } else if (have.is_tensor() && wanted.is_host_number() && may_have_several_elements(have)) {
+    diagnostic.help("{}", reductions_of(have, text));
   } else if (have.is_tensor() && wanted.is_host_number()) {
     diagnostic.help("a tensor becomes a host number only by `.item()`, which waits for the device");
   } else if (wanted.kind == Kind::Int && given.is<node::FloatConst>() && text.ends_with(".0")) {

@@ -23,6 +23,12 @@ Type converted(const Type& have, const Type& wanted);
 Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what = "value");
 /// Adds to what refuses `given` where a `wanted` is asked for how it becomes one.
 void add_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given, const Type& wanted, const Context& cx);
+/// Whether a tensor is known to have other than one element.
+bool has_several_elements(const Type& tensor);
+/// Whether it may have: an axis is not known to be of size 1.
+bool may_have_several_elements(const Type& tensor);
+/// How one host number or bool is made of the elements of the tensor `text`.
+std::string reductions_of(const Type& tensor, const std::string& text);
 /// The dim that an expression stands for, in a type.
 std::optional<Polynomial> check_dim(const ast::Expr& expr, Scope& scope);
 /// What the variable of the comprehension that made a list stands for at `index`.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Host values of generated code as `Value`s of settings, and back: numbers, text, lists, tuples and options of them.
+// Host values of generated code as `Value`s of settings, and back: numbers, text, lists, tuples, records and options of them.
 
 #include "ltr/api.h"
 
@@ -54,6 +54,17 @@ struct ValueOf<std::tuple<T...>> {
   static std::tuple<T...> read(const Value& value) {
     size_t next = 0;
     return std::tuple<T...>{ValueOf<T>::read(value.items[next++].value)...};  // Braces go from left to right.
+  }
+};
+
+/// A record of the program, whose struct says its parts: a tuple to settings.
+template <class T>
+  requires requires(const T& whole) { T::ltr_parts(whole); }
+struct ValueOf<T> {
+  using Parts = decltype(T::ltr_parts(std::declval<const T&>()));
+  static Value make(const T& whole) { return ValueOf<Parts>::make(T::ltr_parts(whole)); }
+  static T read(const Value& value) {
+    return std::apply([](auto&&... part) { return T{std::move(part)...}; }, ValueOf<Parts>::read(value));
   }
 };
 

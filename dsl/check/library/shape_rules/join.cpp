@@ -126,8 +126,8 @@ Expr rule_stack(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
   if (report_unlisted(site)) return error_at(site.span);
   // Host numbers become 0-d tensors: `stack([row.a, row.b])` is float[2].
-  if (!site.given.empty() && !site.given[0].checked && site.given[0].value != nullptr) {
-    Expr list = check_expr(*site.given[0].value, site.scope);
+  if (!site.given.empty() && (site.given[0].checked || site.given[0].value != nullptr)) {
+    Expr list = check_given(site.given[0], site.scope);
     if (list.type.is_error()) return error_at(site.span);
     const bool is_host =
         list.type.kind == Kind::List && !list.type.fields.empty() && list.type.fields[0].type.is_host_number();
