@@ -148,8 +148,7 @@ struct ObjectChecker {
                     .fix(Span{span.source, span.begin, let.name.span.begin}, ""));
       value.type = Type::error();
     }
-    const Type type = value.type;
-    add(let.name, type, MemberKind::Let, std::move(value));
+    add(let.name, value.type, MemberKind::Let, value);
   }
 
   void check_state(const ast::State& state) {

@@ -225,6 +225,18 @@ void check_items(Context& cx, const ast::Decl& decl, const std::vector<ast::Item
   }
 }
 
+/// The name of a declaration that is there for others, and what it is.
+std::pair<const ast::Name*, const char*> named_by(const ast::Decl& decl) {
+  if (const auto* hparam = decl.get<ast::Hparam>()) return {&hparam->name, "the hparam"};
+  if (const auto* constant = decl.get<ast::Const>()) return {&constant->name, "the constant"};
+  if (const auto* type = decl.get<ast::TypeName>()) return {&type->name, "the type"};
+  if (const auto* fn = decl.get<ast::Fn>()) return {&fn->name, "the function"};
+  if (const auto* block = decl.get<ast::Block>()) return {&block->name, "the block"};
+  if (const auto* metric = decl.get<ast::Metric>()) return {&metric->name, "the metric"};
+  if (const auto* callback = decl.get<ast::Callback>()) return {&callback->name, "the callback"};
+  return {nullptr, ""};
+}
+
 /// What the main file declares or imports for an experiment of its own.
 void check_module(Context& cx, const std::vector<ast::Decl>& decls, const std::map<const ast::Decl*, Reads>& reads) {
   const auto is_read = [&](const ast::Name& name, const ast::Decl& own) {
@@ -243,8 +255,8 @@ void check_module(Context& cx, const std::vector<ast::Decl>& decls, const std::m
         if (!is_flag && !is_read(name, decl)) warn(cx, name, "the import");
       }
     }
-    const auto* hparam = decl.get<ast::Hparam>();
-    if (has_experiment && hparam != nullptr && !is_read(hparam->name, decl)) warn(cx, hparam->name, "the hparam");
+    const auto [name, what] = named_by(decl);
+    if (has_experiment && name != nullptr && !is_read(*name, decl)) warn(cx, *name, what);
   }
 }
 
