@@ -212,6 +212,11 @@ void check_items(Context& cx, const ast::Decl& decl, const std::vector<ast::Item
       else
         warn(cx, member->name, "the member");
     }
+    const auto* let = item.get<ast::Let>();
+    const bool is_direction = let != nullptr && object.kind == Kind::Metric && let->name.text == "better";
+    if (let != nullptr && !is_direction && !is_meant_unused(let->name.text) && !own.names.contains(let->name.text) &&
+        !program.fields.contains(let->name.text))
+      warn(cx, let->name, "the `let`");
     if (weight != nullptr && !weight->is_buffer && !is_named(weight->name.text))
       cx.report(diag::dead_weights(weight->name.span, weight->name.text).help("use it, or take it away"));
     if (const auto* fn = item.get<ast::Fn>()) check_locals(cx, *fn, &object);

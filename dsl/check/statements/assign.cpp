@@ -295,9 +295,11 @@ Stmt check_unpack(const ast::Stmt& statement, const ast::Unpack& unpack, Scope& 
   if (!value.type.is_error() && (!is_sequence || value.type.fields.size() != unpack.names.size())) {
     diagnostics::Diagnostic diagnostic = diag::wrong_type(
         value.span, std::to_string(unpack.names.size()) + " names cannot take " + scope.cx.text(value.type) + " apart");
-    if (is_extreme)
+    std::string place = scope.cx.source_text(value.span);
+    const size_t word = place.rfind(op != nullptr && op->op == library::Id::Max ? "max(" : "min(");
+    if (is_extreme && word != std::string::npos)
       diagnostic.help("where it stands is a value of its own: `{} = {}`", unpack.names.back().text,
-                      op->op == library::Id::Max ? "x.argmax(1)" : "x.argmin(1)");
+                      place.insert(word, "arg"));
     scope.cx.report(std::move(diagnostic));
     value.type = Type::error();
   }
