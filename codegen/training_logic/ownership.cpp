@@ -108,6 +108,7 @@ namespace {
 /// E0407: an optimizer that no step moves, or one that moves without a gradient.
 void check_use(const Owner& owner, OwnerId id, const Findings& findings, Sink& sink) {
   if (!owner.is_used) {
+    if (owner.is_contested) return;  // Its weights have another optimizer, which is said.
     diagnostics::Diagnostic diagnostic = diag::optimizer_unused(owner.span, owner.name);
     const bool is_manual = std::any_of(findings.updates.begin(), findings.updates.end(),
                                        [](const Update& update) { return update.owner == 0; });

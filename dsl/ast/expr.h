@@ -28,8 +28,10 @@ struct TypeExpr;
 struct Stmt;
 using Body = std::vector<Stmt>;
 
-/// A place where the parser gave up; silent in all later phases.
-struct ErrorExpr {};
+/// A place where the parser gave up; silent in all later phases. The names it would have assigned.
+struct ErrorExpr {
+  std::vector<Name> names;
+};
 struct IntLiteral {
   int64_t value = 0;
 };

@@ -85,6 +85,7 @@ Program check(const resolve::ModuleGraph& graph, const source::SourceManager& so
     if (const auto* test = decl.get<ast::Test>()) check_test(cx, *test, decl, 0);
   }
   check_uncalled_steps(cx);
+  check_unused_names(cx);
   return settle(std::move(cx.program));
 }
 

@@ -261,9 +261,58 @@ bool is_prose(std::string_view rest) {
 
 }  // namespace
 
+/// `(n := …`, where the assignment is a part of an expression.
+bool Scanner::is_inner_assignment() const {
+  const size_t count = out_.tokens.size();
+  return count >= 2 && is_word(out_.tokens[count - 1].kind) && out_.tokens[count - 2].kind == TokenKind::OpenParen;
+}
+
+/// `p: int | None`: behind a `:` or `->` it joins types. All that is joined is one token, which the parser makes an option of.
+bool Scanner::scan_union(size_t begin) {
+  const std::vector<Token>& tokens = out_.tokens;
+  size_t first = tokens.size();
+  int depth = 0;
+  while (first > 0) {
+    const TokenKind kind = tokens[--first].kind;
+    depth += kind == TokenKind::CloseBracket ? 1 : kind == TokenKind::OpenBracket ? -1 : 0;
+    if (depth <= 0 && kind != TokenKind::OpenBracket) break;
+  }
+  if (first == 0 || depth != 0 || !is_word(tokens[first].kind)) return false;
+  const TokenKind before = tokens[first - 1].kind;
+  if (before != TokenKind::Colon && before != TokenKind::Arrow) return false;
+  size_t end = at_;
+  while (end < text_.size() && text_[end] == ' ') ++end;
+  const size_t word = end;
+  while (end < text_.size() && (is_name_start(text_[end]) || (text_[end] >= '0' && text_[end] <= '9'))) ++end;
+  if (end == word) return false;
+  const bool is_option = text_.substr(word, end - word) == "None" || text_.substr(word, end - word) == "none";
+  const Span whole = span(tokens[first].span.begin, end);
+  const std::string held(text_.substr(whole.begin, tokens.back().span.end - whole.begin));
+  const std::string ours = "option[" + held + "]";
+  diagnostics::Diagnostic diagnostic =
+      diag::python_form(whole, text_.substr(whole.begin, end - whole.begin), is_option ? "`" + ours + "`" : "one type");
+  if (is_option) {
+    diagnostic.fix(whole, ours);
+  } else {
+    diagnostic.help("a value is of the one type that is declared: leave the others out");
+  }
+  report(std::move(diagnostic));
+  at_ = end;
+  push(TokenKind::Or, begin, end);
+  return true;
+}
+
 bool Scanner::scan_foreign_operator() {
   // `!=` and `|>` are ours, and brackets are never foreign: both are the common case.
   if (is_bracket(peek()) || starts_with("!=") != starts_with("!==") || starts_with("|>")) return false;
+  if (starts_with("/*")) {
+    // Its words would only give more messages.
+    const size_t begin = at_, close = text_.find("*/", at_ + 2);
+    at_ = close == std::string_view::npos ? text_.size() : close + 2;
+    starts_line_ = starts_line_ || text_.substr(begin, at_ - begin).find('\n') != std::string_view::npos;
+    report(diag::foreign_operator(span(begin, begin + 2), "/*", "#").help("a comment goes to the end of its line"));
+    return true;
+  }
   for (const ForeignOperator& row : kForeignOperators) {
     if (!starts_with(row.text)) continue;
     const size_t begin = at_;
@@ -277,9 +326,12 @@ bool Scanner::scan_foreign_operator() {
     const std::string_view shown = row.text == "//"    ? "floor(a / b)"
                                    : row.text == "**=" ? "x = x ** y"
                                                        : row.replacement;
+    if (row.text == "|" && scan_union(begin)) return true;
     diagnostics::Diagnostic diagnostic = diag::foreign_operator(span(begin, at_), row.text, shown);
     if (!row.help.empty()) diagnostic.help("{}", row.help);
-    if (row.has_fix) {
+    if (row.text == ":=" && is_inner_assignment()) {
+      diagnostic.help("an assignment is a statement of its own: `{} = …` above this one", text_of(out_.tokens.back()));
+    } else if (row.has_fix) {
       const bool is_glued = row.text.size() == 1 && is_name_start(row.replacement[0]) && peek() != ' ';
       diagnostic.fix(span(begin, at_), std::string(row.replacement) + (is_glued ? " " : ""));
     }

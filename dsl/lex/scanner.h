@@ -39,6 +39,11 @@ class Scanner {
   bool scan_punctuation();
   void scan_foreign();
   bool scan_foreign_operator();
+  bool scan_union(size_t begin);
+  bool is_inner_assignment() const;
+  std::string_view text_of(const Token& token) const {
+    return text_.substr(token.span.begin, token.span.end - token.span.begin);
+  }
   void attach_docs(uint32_t owner_begin);
 
   // scan_number.cpp

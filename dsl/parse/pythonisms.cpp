@@ -49,7 +49,8 @@ const Habit* find_first_word(std::string_view word) {
 bool begins_something(Iter start) {
   if (!lex::is_word(start->kind)) return false;
   const Iter next = std::next(start);
-  if (next->kind == K::Newline || next->kind == K::CloseBrace || next->kind == K::Colon) return true;
+  constexpr KindSet kEnds = {K::Newline, K::CloseBrace, K::Colon, K::OpenBrace};
+  if (kEnds.has(next->kind)) return true;
   return lex::is_word(next->kind) && !next->starts_line;
 }
 
@@ -67,6 +68,14 @@ std::optional<diagnostics::Diagnostic> find_python_method(const State& state, It
   return diag::python_form(span, shown, "`on " + std::string(*hook) + " { … }`");
 }
 
+/// Whether a word stands on the line that begins at `start`.
+bool mentions(const State& state, Iter start, std::string_view word) {
+  for (Iter at = start; at->kind != K::End && at->kind != K::Newline; ++at) {
+    if (state.text(*at) == word) return true;
+  }
+  return false;
+}
+
 /// Whether `at` stands in `[… for x in …`.
 bool is_in_comprehension(Iter start, Iter at) {
   int depth = 0;
@@ -82,6 +91,41 @@ bool is_in_comprehension(Iter start, Iter at) {
 }
 
 }  // namespace
+
+Iter opener_of_params(const State& state, Iter param) {
+  int depth = 0;
+  Iter at = param;
+  while (at != state.begin()) {
+    --at;
+    if (at->kind == K::CloseParen || at->kind == K::CloseBracket || at->kind == K::CloseBrace) ++depth;
+    if (at->kind == K::OpenParen || at->kind == K::OpenBracket || at->kind == K::OpenBrace) --depth;
+    if (depth < 0) break;
+  }
+  return at;
+}
+
+bool is_of_object(const State& state, Iter opener) {
+  constexpr KindSet kObjects = {K::Block, K::Model, K::Metric, K::Data, K::Callback};
+  return opener - state.begin() >= 2 && kObjects.has(std::prev(opener, 2)->kind);
+}
+
+bool is_base_class(const State& state, Iter param) {
+  if (!kNames.has(param->kind) || !is_of_object(state, opener_of_params(state, param))) return false;
+  const Iter next = std::next(param);
+  if (next->kind == K::Dot) return true;
+  const char first = state.text(*param)[0];
+  return (next->kind == K::Comma || next->kind == K::CloseParen) && first >= 'A' && first <= 'Z';
+}
+
+std::optional<diagnostics::Diagnostic> find_python_param(const State& state, Iter start) {
+  Iter end = start;
+  if (!is_base_class(state, start)) return std::nullopt;
+  while (lex::is_word(end->kind) || end->kind == K::Dot) ++end;
+  const Span span = state.span(start, end);
+  return diag::python_form(span, state.text().substr(span.begin, span.end - span.begin),
+                           "nothing: there is no inheritance, and the brackets hold parameters")
+      .help("`{} {}(size: int) { … }`", state.text(*std::prev(start, 3)), state.text(*std::prev(start, 2)));
+}
 
 std::optional<diagnostics::Diagnostic> find_python_word(const ast::Name& statement) {
   if (statement.text != "pass" && statement.text != "break" && statement.text != "continue") return std::nullopt;
@@ -129,13 +173,20 @@ std::optional<diagnostics::Diagnostic> find_python_form(const State& state, Iter
   if (begins_something(start) && (start->kind == K::Name || start->kind == K::From || start->kind == K::With)) {
     if (const Habit* habit = find_first_word(state.text(*start))) {
       if (auto method = find_python_method(state, start, *habit)) return method;
-      diagnostics::Diagnostic diagnostic = diag::python_form(start->span, habit->shown, habit->ours);
+      const bool is_other_with = habit->word == "with" && !mentions(state, start, "no_grad");
+      diagnostics::Diagnostic diagnostic = diag::python_form(
+          start->span, habit->shown,
+          is_other_with ? std::string_view("not needed: there is nothing to enter and to leave") : habit->ours);
       const auto import = habit->word == "from" ? read_python_import(state, start) : std::nullopt;
       if (import && import->is_plain && import->path.starts_with("std."))
         diagnostic.fix(import->span, "import " + import->path + ".{" + import->imported + "}");
       if (habit->word == "def" || habit->word == "func" || habit->word == "function") diagnostic.fix(start->span, "fn");
       return diagnostic;
     }
+  }
+  if (start->kind == K::For && at->kind == K::Comma) {
+    return diag::python_form(state.span(std::next(start), at + 2), "for i, x in enumerate(xs)",
+                             "`for i in 0 .. xs.length { x = xs[i] }`");
   }
   if (at->kind == K::Colon && std::next(at)->kind == K::Newline) return python_colon(at->span);
   if (at != start && std::prev(at)->kind == K::Name && state.text(*std::prev(at)) == "self" &&
@@ -146,6 +197,11 @@ std::optional<diagnostics::Diagnostic> find_python_form(const State& state, Iter
     return diag::python_form(self->span, "self", "not a parameter: members are in scope by their names").fix(gone, "");
   }
   const auto expects = [&](Expected what) { return state.expected_.test(static_cast<size_t>(what)); };
+  if ((at->kind == K::Star || at->kind == K::Power) && expects(Expected::Name) && expects(Expected(K::CloseParen))) {
+    const Span span = state.span(at, kNames.has(std::next(at)->kind) ? at + 2 : at + 1);
+    return diag::python_form(span, state.text().substr(span.begin, span.end - span.begin),
+                             "each parameter by its name and type, `p: float = 0.1`");
+  }
   const bool follows_value = !expects(Expected::Name) && !expects(Expected::Expression);
   if (at->kind == K::If && is_in_comprehension(start, at)) {
     return diag::python_form(at->span, "[f(x) for x in xs if c]", "`[if c then f(x) else g(x) for x in xs]`")

@@ -123,12 +123,40 @@ void help_state(const State& state, Iter at, diagnostics::Diagnostic& diagnostic
   }
 }
 
+/// Whether a parameter is a name alone, as one in front of it is: that was said for all of them.
+bool follows_untyped(const State& state, Iter start, Iter at) {
+  if (at != std::next(start) || (at->kind != K::Comma && at->kind != K::CloseParen)) return false;
+  const Iter opener = opener_of_params(state, start);
+  for (Iter name = std::next(opener); name < start; ++name) {
+    const bool is_first = std::prev(name) == opener || std::prev(name)->kind == K::Comma;
+    if (is_first && kNames.has(name->kind) && std::next(name)->kind == K::Comma &&
+        opener_of_params(state, name) == opener)
+      return true;
+  }
+  return false;
+}
+
+/// `(r) => …`: the brackets go.
+bool help_bracketed_lambda(Iter at, const State& state, diagnostics::Diagnostic& diagnostic) {
+  if (at->kind != K::FatArrow || at - state.begin() < 3 || std::prev(at)->kind != K::CloseParen) return false;
+  const Iter name = std::prev(at, 2);
+  if (kNames.has(name->kind) && std::prev(name)->kind == K::OpenParen) {
+    diagnostic.help("its one parameter stands without brackets: `{} => …`", state.text(*name))
+        .fix(state.span(std::prev(name), at), std::string(state.text(*name)));
+  } else {
+    diagnostic.help("it has one parameter, without brackets: `x => …`; a `fn` has several");
+  }
+  return true;
+}
+
 /// What the message alone does not say.
 void add_help(const State& state, Level level, Iter start, Iter at, diagnostics::Diagnostic& diagnostic) {
   const bool is_first_word =
       level == Level::Statement && start->kind == K::Name && at == std::next(start) && !at->starts_line;
+  if (help_bracketed_lambda(at, state, diagnostic)) return;
   if (level == Level::Parameter && expects(state, K::Colon)) {
-    diagnostic.help("a parameter has a type: `{}: float[B, 3]`", state.text(*start));
+    diagnostic.help("a parameter has a type: `{}: {}`", state.text(*start),
+                    is_of_object(state, opener_of_params(state, start)) ? "int" : "float[B, 3]");
   } else if (start->kind == K::Hparam && expects(state, K::Colon)) {
     diagnostic.help("a setting has a type: `hparam lr: float = 1e-3`");
   } else if ((start->kind == K::Weight || start->kind == K::Buffer || start->kind == K::State) &&
@@ -152,6 +180,14 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
     diagnostic.help("several values are a tuple, in brackets: `return (a, b)`, or a record: `return (a = …, b = …)`");
   } else if (level == Level::Statement && at->kind == K::Comma && !find_assigned(state, start, state.limit_).empty()) {
     diagnostic.help("one level at a time: `a, rest = …`, then `b, c = rest`");
+  } else if (level == Level::Statement && at->kind == K::Assign && kNames.has(std::prev(at)->kind) &&
+             !find_assigned(state, start, state.limit_).empty()) {
+    diagnostic.help("one at a time: `{} = …`, then `{} = {}`", state.text(*std::prev(at)), state.text(*start),
+                    state.text(*std::prev(at)));
+  } else if (const auto advice = is_first_word && at->kind == K::OpenParen && expects(state, K::Assign)
+                                     ? diagnostics::foreign_advice(state.text(*start))
+                                     : std::nullopt) {
+    diagnostic.help("{}", std::string(*advice));
   } else if (const auto meant = is_first_word ? near_statement(state.text(*start)) : std::nullopt) {
     diagnostic.help("did you mean `{}`?", *meant).fix(start->span, *meant);
   } else if (at->kind == K::Not && expects(state, Expected::Expression)) {
@@ -214,6 +250,8 @@ std::vector<ast::Name> find_assigned(const State& state, Iter first, Iter last) 
 
 // `x` of `x float`, and of `i64[B] x`: a type may come first.
 ast::Name find_param(const State& state, Iter first, Iter last) {
+  // What could have been any number of them has no name, and then what is unknown may be one of them.
+  if (first < last && is_base_class(state, first)) return {};
   if (first < last && std::next(first) < last && std::next(first)->kind == K::OpenBracket) {
     const lex::BracketPair* pair = state.buffer().find_bracket(state.index(std::next(first)));
     const Iter name = state.begin() + pair->closer + 1;
@@ -265,6 +303,11 @@ void report_failure(State& state, Level level, Iter start, Iter where) {
     const Span gone = {start->span.source, start->span.begin, std::next(start)->span.begin};
     state.report_at(at, diag::python_form(start->span, "let", "`name = value`: locals need no `let`").fix(gone, ""));
     return;
+  }
+  if (level == Level::Parameter) {
+    auto python = find_python_param(state, start);
+    if (python) return state.report_at(at, std::move(*python));
+    if (follows_untyped(state, start, at)) return state.mark_reported(at);
   }
   if (auto python = find_python_form(state, start, at)) {
     state.report_at(at, std::move(*python));
@@ -357,7 +400,8 @@ Iter find_resumption(const State& state, Level level, Iter start, Iter at) {
       if (i->kind == K::Newline || i->kind == K::Semicolon) {
         const Iter next = std::next(i);
         if (!skips_body || next >= state.limit_) return i;
-        const bool is_elif = next->kind == K::Name && state.text(*next) == "elif";
+        const std::string_view word = next->kind == K::Name ? state.text(*next) : "";
+        const bool is_elif = word == "elif" || word == "except" || word == "finally";
         const bool is_end = next->indent == header_indent && is_stray_closer(state, next);
         if (next->indent <= header_indent && !is_elif && !is_end) return i;
       }

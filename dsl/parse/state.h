@@ -138,6 +138,14 @@ struct PythonImport {
 };
 std::optional<PythonImport> read_python_import(const State& state, Iter start);
 std::optional<diagnostics::Diagnostic> find_python_form(const State& state, Iter start, Iter at);
+/// The same of the parameter that begins at `start`: a class to inherit from.
+std::optional<diagnostics::Diagnostic> find_python_param(const State& state, Iter start);
+/// Whether a class to inherit from stands where a parameter is wanted: `nn.Module` of `block Net(nn.Module)`.
+bool is_base_class(const State& state, Iter param);
+/// The `(` of the parameters among which `param` stands.
+Iter opener_of_params(const State& state, Iter param);
+/// Whether such parameters are those of a block or the like, and not of a function.
+bool is_of_object(const State& state, Iter opener);
 /// `pass`, `break`, `continue` as a statement.
 std::optional<diagnostics::Diagnostic> find_python_word(const ast::Name& statement);
 /// The `:` in front of a body.

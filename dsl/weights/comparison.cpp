@@ -1,5 +1,7 @@
 #include "dsl/weights/comparison.h"
 
+#include <algorithm>
+
 #include "dsl/diagnostics/suggest.h"
 
 namespace ltr::weights {
@@ -82,9 +84,14 @@ void Comparison::names(const MemberTensors& tensors, const LoadPlan& plan) {
   // A rule that matches nothing is why names are left over.
   if (!plan.idle_rules.empty()) return;
   if (!plan.missing.empty()) {
-    found_.sink.report(missing(plan.missing)
-                           .help("leave it out with `skip \"{}\"`, or name what it is called there with `rename`",
-                                 plan.missing.front()));
+    Diagnostic diagnostic = missing(plan.missing);
+    if (const WeightRule* skip = skipped_by(plan.missing.front(), tensors)) {
+      diagnostic.label(skip->span, "this `skip` takes it").help("let \"{}\" match less", skip->pattern);
+    } else {
+      diagnostic.help("leave it out with `skip \"{}\"`, or name what it is called there with `rename`",
+                      plan.missing.front());
+    }
+    found_.sink.report(std::move(diagnostic));
   }
   if (tensors.is_complete() && !plan.unexpected.empty()) unexpected(plan.unexpected);
   dtypes(tensors, plan);
@@ -120,6 +127,17 @@ void Comparison::dtypes(const MemberTensors& tensors, const LoadPlan& plan) {
     add(differing, diag::weights_dtype(source_.span, name, shown, std::string(check::to_text(wanted))));
   }
   if (differing) found_.sink.report(std::move(*differing));
+}
+
+const WeightRule* Comparison::skipped_by(const std::string& name, const MemberTensors& tensors) const {
+  for (size_t i = 0; i < source_.rules.size(); ++i) {
+    if (source_.rules[i].kind != WeightRule::Kind::Skip) continue;
+    std::vector<WeightRule> others = source_.rules;
+    others.erase(others.begin() + long(i));
+    const std::vector<std::string> missing = files_.plan(tensors.wanted(), stored_names_, others).missing;
+    if (std::find(missing.begin(), missing.end(), name) == missing.end()) return &source_.rules[i];
+  }
+  return nullptr;
 }
 
 Diagnostic Comparison::missing(const std::vector<std::string>& names) const {

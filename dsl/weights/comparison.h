@@ -38,6 +38,8 @@ class Comparison {
   void shapes(const MemberTensors& tensors, const LoadPlan& plan, bool is_wired);
   void dtypes(const MemberTensors& tensors, const LoadPlan& plan);
   diagnostics::Diagnostic missing(const std::vector<std::string>& names) const;
+  /// The `skip` without which the file would have `name`, or null.
+  const check::WeightRule* skipped_by(const std::string& name, const MemberTensors& tensors) const;
   void unexpected(const std::vector<std::string>& names);
   void idle(size_t index, const MemberTensors& tensors);
   void oblige(const check::Polynomial& size, int64_t stored, const std::string& name);

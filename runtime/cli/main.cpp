@@ -56,7 +56,7 @@ Error verb_fault(const Str& verb) {
   if (find_verb(verb) != nullptr)
     return error_at({}, err::settings_contradict, fmt::format("the verb {} is not in this version", verb));
   for (const VerbInfo& info : verb_table()) {
-    if (info.doc[0] != '\0') names.emplace_back(info.name);
+    if (info.is_served() && info.doc[0] != '\0') names.emplace_back(info.name);
   }
   const Str near = nearest(verb, names);
   return Error(err::unknown_option.code,

@@ -42,7 +42,9 @@ def bad_usage(iris, folder):
     options("a run that is not there", "--resume", "nowhere", texts=["error[R2010]", "= help", "last, best"])
     options("1.0 batches", "--limit-train", "1.0", texts=["error[R2003]", "100%"])
     options("no run to resume", "--resume", "last", texts=["error[R2010]", "= help", "--resume auto"])
-    refuses("unknown verb", run(iris, "fiit"), 2, "did you mean fit?")
+    unknown = run(iris, "fiit")
+    refuses("unknown verb", unknown, 2, "did you mean fit?")
+    check("verbs of other versions are not offered", "serve" not in unknown.stderr, unknown.text)
     check("a refused run leaves no folder", not (folder / "runs").exists())
 
 

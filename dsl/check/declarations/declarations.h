@@ -31,6 +31,8 @@ void take_topology(Context& cx, const Symbol& symbol, Span use);
 const std::vector<ast::Param>& written_params(const ast::Decl& decl);
 void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint32_t module);
 /// The step of a trainer that the name of one like `training` or `vall` means, if the model has none of that name.
+/// W0302, W0407: what files of the program declare and nothing reads. Nothing where there is an error.
+void check_unused_names(Context& cx);
 std::optional<std::string> step_meant_by(const FnInfo& step);
 /// W0402: steps of wired models that neither the trainer nor anything of the program calls.
 void check_uncalled_steps(Context& cx);

@@ -112,6 +112,7 @@ struct ObjectChecker {
     }
     Expr value = check_as(parameter.value, type, inner, "the initial value");
     Binding binding;
+    if (value.type.is_error() && is_literal(parameter.value)) type = Type::error();
     if (!type.is_error() && !value.type.is_error()) {
       match(type, value.type, binding, {}, value.span, inner, "the initial value", false);
     }
@@ -144,7 +145,7 @@ struct ObjectChecker {
     // Of an int the value says more than its type.
     const bool is_declared = !declared.is_error() && declared.kind != Kind::Int && !value.type.is_error();
     const Type type = is_declared ? declared : value.type;
-    add(let.name, type, MemberKind::Let, std::move(value));
+    add(let.name, type, MemberKind::Let, value);
   }
 
   void check_state(const ast::State& state) {
@@ -156,6 +157,7 @@ struct ObjectChecker {
     }
     if (object.kind == Kind::Metric && !check_reduce(state, type, cx)) type = Type::error();
     Expr value = check_as(state.value, type, inner, "the initial value");
+    if (value.type.is_error() && is_literal(state.value)) type = Type::error();
     add(state.name, type, MemberKind::State, std::move(value));
     if (state.reduce && !typed.members.empty()) typed.members.back().reduce = state.reduce->text;
   }

@@ -80,7 +80,14 @@ void report_missing(const ParamInfo& param, const FnInfo& fn, const ObjectInfo& 
   std::vector<std::string> names;
   for (const TypeField& field : wired.batch.fields) names.push_back("`" + field.name + "`");
   if (!names.empty()) diagnostic.note("it delivers {}", diagnostics::listed(names));
-  if (const auto near = diagnostics::suggest(param.name, left)) diagnostic.help("did you mean `{}`?", *near);
+  if (param.type.kind == Kind::Record) {
+    std::string list;
+    for (const TypeField& field : wired.batch.fields)
+      list += (list.empty() ? "" : ", ") + field.name + ": " + cx.text(field.type);
+    diagnostic.help("each field of the batch is a parameter of its own: `{}`", list);
+  } else if (const auto near = diagnostics::suggest(param.name, left)) {
+    diagnostic.help("did you mean `{}`?", *near);
+  }
   cx.report(std::move(diagnostic));
   withdraw_uses(fn, left, cx);
 }

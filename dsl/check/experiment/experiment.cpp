@@ -259,7 +259,10 @@ void check_experiment(Context& cx, uint32_t module, const ast::Experiment& ast) 
   bool has_limit = false;
   const ast::Section* sweep = check_sections(*merged, typed, scope, has_limit);
   if (!has_limit && !ast.amends && !merged->is_damaged) {
-    cx.report(diag::no_limit(ast.name.span).help("say `trainer { epochs = 10 }`, or `steps` or `max_time`"));
+    const auto trainer = std::find_if(ast.sections.begin(), ast.sections.end(),
+                                      [](const ast::Section& section) { return section.name.text == "trainer"; });
+    const Span place = trainer != ast.sections.end() ? trainer->name.span : ast.name.span;
+    cx.report(diag::no_limit(place).help("say `trainer { epochs = 10 }`, or `steps` or `max_time`"));
   }
   if (data && model) check_together(*data, *model, sweep, typed, scope);
   for (size_t i = first_obligation; i < cx.program.obligations.size(); ++i) {

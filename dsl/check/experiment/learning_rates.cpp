@@ -18,8 +18,16 @@ std::optional<ExprView> rate_of(const Member& member, const Context& cx) {
   return std::nullopt;
 }
 
-/// Whether the value is a default that breaks its own `where`, which has been reported.
-bool breaks_its_rule(const Wired& wired, const Program& program) {
+/// Whether the value is a default or a setting that breaks a `where`, which has been reported.
+bool breaks_its_rule(const Wired& wired, const Experiment& experiment, Program& program) {
+  const Object none;
+  for (const Hparam& hparam : program.hparams) {
+    const auto set = std::find_if(experiment.sets.begin(), experiment.sets.end(),
+                                  [&](const auto& one) { return one.first == hparam.name; });
+    if (!hparam.where || set == experiment.sets.end() || !(set->second.span == wired.given)) continue;
+    const auto holds = evaluate(wire(program.exprs[*hparam.where], none, {}, experiment, program).expr, program);
+    if (holds && holds->whole == 0) return true;
+  }
   return std::any_of(program.hparams.begin(), program.hparams.end(), [&](const Hparam& hparam) {
     const bool is_used = std::find(wired.hparams.begin(), wired.hparams.end(), hparam.name) != wired.hparams.end();
     const auto holds = is_used && hparam.where ? evaluate(program.exprs[*hparam.where], program) : std::nullopt;
@@ -45,7 +53,7 @@ void check_learning_rates(Context& cx) {
       if (!rate || evaluate(*rate, cx.program)) continue;
       const Wired wired = wire(*rate, model, experiment.model_arguments, experiment, cx.program);
       const auto value = evaluate(wired.expr, cx.program);
-      if (!value || value->real > 0 || breaks_its_rule(wired, cx.program)) continue;
+      if (!value || value->real > 0 || breaks_its_rule(wired, experiment, cx.program)) continue;
       diagnostics::Diagnostic diagnostic = diag::bad_learning_rate(wired.given, cx.source_text(wired.given));
       diagnostic.label(rate->span, "it is the rate of `{}`", member.name);
       cx.report(std::move(diagnostic));

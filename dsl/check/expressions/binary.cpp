@@ -103,7 +103,10 @@ Expr check_host_ints(const Sign& sign, Expr left, Expr right, Span span, Scope& 
     if (folded) return int_const(std::get<int64_t>(*folded), span);
     type.value = Polynomial::overflow();
   }
-  return host_op(op.host, {scope.cx.keep(std::move(left)), scope.cx.keep(std::move(right))}, type, span);
+  const bool is_of_counter = sign.op == ast::BinaryOp::Divide && counts(left, scope.cx);
+  Expr result = host_op(op.host, {scope.cx.keep(std::move(left)), scope.cx.keep(std::move(right))}, type, span);
+  if (is_of_counter) report_quotient(result, scope);
+  return result;
 }
 
 Expr check_host(const Sign& sign, Expr left, Expr right, Span span, Scope& scope) {
@@ -201,11 +204,13 @@ Expr check_tensors(const Sign& sign, Expr left, Expr right, Span span, Scope& sc
   std::vector<Dim> dims = tensor.dims;
   if (left.type.is_tensor() && right.type.is_tensor()) {
     if (left.type.element != right.type.element) {
+      // What is computed goes on in the type of the policy, `float`.
+      const Element meant = right.type.element == Element::Float ? Element::Float : left.type.element;
       cx.report(diag::wrong_element(sign.op_span, "cannot " + std::string(op.verb) + " " + cx.text(left.type) +
                                                       " and " + cx.text(right.type))
                     .label(left.span, "{}", cx.text(left.type))
                     .label(right.span, "{}", cx.text(right.type))
-                    .help("convert one of them: `.to({})`", to_text(left.type.element)));
+                    .help("convert one of them: `.to({})`", to_text(meant)));
       return error_at(span);
     }
     const Broadcast shape = broadcast(left.type.dims, right.type.dims, cx);
@@ -323,6 +328,7 @@ void cure_operand(diagnostics::Diagnostic& diagnostic, const ExprView& left, con
       return add_cure(diagnostic, side, Type::tensor(Element::Float, {}), cx);
     if (side.type.kind == Kind::Tuple && other.type.is_tensor()) return add_cure(diagnostic, side, other.type, cx);
     if (side.type.kind == Kind::Str && other.type.is_host_number()) {
+      if (add_number_cure(diagnostic, side)) return;
       diagnostic.help("a number stands in a text in braces: `\"{{}}\"`", cx.source_text(other.span));
       return;
     }

@@ -313,7 +313,10 @@ namespace {
 
 Expr check_form(const ast::Expr& expr, Scope& scope) {
   const Span span = expr.span;
-  if (expr.is_error()) return error_at(span);
+  if (const auto* e = expr.get<ast::ErrorExpr>()) {
+    for (const ast::Name& name : e->names) scope.declare(name.text, Type::error());
+    return error_at(span);
+  }
   if (const auto* e = expr.get<ast::IntLiteral>()) return int_const(e->value, span);
   if (const auto* e = expr.get<ast::FloatLiteral>()) return {Type::of(Kind::Float), span, node::FloatConst{e->value}};
   if (const auto* e = expr.get<ast::BoolLiteral>()) return {Type::of(Kind::Bool), span, node::BoolConst{e->value}};
@@ -423,6 +426,13 @@ std::optional<Expr> check_parts(const ast::Expr& expr, const Type& wanted, Scope
 }
 
 }  // namespace
+
+bool is_literal(const ast::Expr& expr) {
+  if (const auto* unary = expr.get<ast::Unary>()) return is_literal(*unary->operand);
+  return expr.get<ast::IntLiteral>() != nullptr || expr.get<ast::FloatLiteral>() != nullptr ||
+         expr.get<ast::BoolLiteral>() != nullptr || expr.get<ast::NoneLiteral>() != nullptr ||
+         expr.get<ast::StrLiteral>() != nullptr;
+}
 
 Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const char* what) {
   const Type& inner = wanted.kind == Kind::Option && !wanted.fields.empty() ? wanted.fields[0].type : wanted;

@@ -124,4 +124,7 @@ Expr check_given_as(const Given& given, const Type& wanted, Scope& scope, const 
 Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site);
 Expr construct(const Symbol& symbol, CallSite& site);
 
+/// Whether a value is written as such: then it is refused for its type alone, and nobody knows which of the two is meant.
+bool is_literal(const ast::Expr& expr);
+
 }  // namespace ltr::check

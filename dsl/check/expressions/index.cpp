@@ -203,8 +203,11 @@ Expr check_index(const ast::Expr& expr, const ast::Index& index, Scope& scope) {
         } else if (at.type.is_tensor() && !is_floating(at.type.element)) {
           slicer.by_tensor(std::move(at));
         } else {
-          scope.cx.report(diag::wrong_type(
-              at.span, "an index is an int, or a tensor of i64 or bool, not " + scope.cx.text(at.type)));
+          diagnostics::Diagnostic diagnostic = diag::wrong_type(
+              at.span, "an index is an int, or a tensor of i64 or bool, not " + scope.cx.text(at.type));
+          if (at.type.kind == Kind::None) diagnostic.help("an axis of one is added by `new`").fix(at.span, "new");
+          if (at.type.kind == Kind::List) add_cure(diagnostic, at, Type::tensor(Element::I64, {}), scope.cx);
+          scope.cx.report(std::move(diagnostic));
           is_lost = true;
         }
         break;

@@ -53,6 +53,7 @@ Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
     case SymbolKind::Hparam: {
       const bool is_allowed = scope.place == Place::Data || scope.place == Place::Experiment ||
                               scope.place == Place::Hparam || scope.place == Place::Test;
+      if (!is_allowed && lacks_params(scope)) return error_at(span);
       if (!is_allowed) {
         cx.report(diag::unknown_name(span, symbol.name)
                       .label(symbol.span, "an hparam, which only data, topologies, experiments and tests see")
@@ -309,7 +310,9 @@ void report_unknown(const ast::Name& name, Scope& scope, const NameUse& use) {
     scope.cx.report(diag::wrong_place(name.span, "`" + name.text + "` stands in the hooks of a callback"));
     return;
   }
+  if (lacks_params(scope)) return;
   diagnostics::Diagnostic diagnostic = diag::unknown_name(name.span, name.text);
+  if (help_late_name(diagnostic, name, scope)) return scope.cx.report(std::move(diagnostic));
   if (const std::vector<std::string> bring = hooks_that_bring(name.text);
       scope.place == Place::Hook && !bring.empty()) {
     std::string list;
@@ -331,9 +334,12 @@ void report_unknown(const ast::Name& name, Scope& scope, const NameUse& use) {
     return scope.cx.report(std::move(diagnostic));
   }
   // What is declared near by is meant more often than what the library holds.
-  did_you_mean(diagnostic, name.text, name.span,
-               use.is_base ? values_among(scope.near_names(), scope) : scope.near_names()) ||
-      did_you_mean(diagnostic, name.text, name.span, use.is_base ? values_among(scope.names(), scope) : scope.names());
+  const bool is_near = did_you_mean(diagnostic, name.text, name.span,
+                                    use.is_base ? values_among(scope.near_names(), scope) : scope.near_names());
+  if (!is_near && use.is_updated)
+    diagnostic.help("what is updated has a value before: `{} = …` above this line", name.text);
+  else if (!is_near)
+    did_you_mean(diagnostic, name.text, name.span, use.is_base ? values_among(scope.names(), scope) : scope.names());
   take_empty_call(diagnostic, use, scope);
   if (use.given != nullptr) rename_arguments(diagnostic, *use.given, scope);
   scope.cx.report(std::move(diagnostic));

@@ -74,10 +74,17 @@ struct NameUse {
   bool is_base = false;                       ///< it is the value before a `.`, which no function is
   const ast::Name* field = nullptr;           ///< what is behind that `.`
   const std::vector<Given>* given = nullptr;  ///< what it is called with
+  bool is_updated = false;                    ///< it is the target of `+=` and its like
   Span empty_call;                            ///< the whole of `name()` or `base.name()`, if that is what it is
 };
 /// Whether it was said of other values of these fields that they have no `field`. Then it is one mistake, of their type.
 bool is_told_missing(const Type& record, const std::string& field, Context& cx);
+/// Whether not even the names of all params of what is around could be read: what is unknown may be one of them.
+bool lacks_params(const Scope& scope);
+/// Says of a name that is unknown where it is assigned or declared, if that is below. False if it is not.
+bool help_late_name(diagnostics::Diagnostic& diagnostic, const ast::Name& name, const Scope& scope);
+/// Adds that what is called `name` hides something of the library, and that it is `declared` there.
+void note_hidden(diagnostics::Diagnostic& diagnostic, const std::string& name, Span declared, const Scope& scope);
 /// Whether `name` means something where the scope is.
 bool is_in_scope(const std::string& name, const Scope& scope);
 /// Reports E0301 with the nearest name.

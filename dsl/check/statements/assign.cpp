@@ -36,12 +36,17 @@ bool rejoin(LocalId local, Expr& value, Scope& scope) {
     return false;
   }
   value = convert(std::move(value), declared, scope, "the value");
-  if (value.type.is_error()) return false;
+  // What the variable is meant to be is not known any more, once it is given what it does not take.
+  const auto lose = [&] {
+    scope.local(local).type = Type::error();
+    return false;
+  };
+  if (value.type.is_error()) return lose();
   const auto merged = merge(declared, value.type, cx);
   if (!merged) {
     cx.report(diag::branches_differ(value.span, cx.text(declared), cx.text(value.type))
                   .note("`{}` keeps its type where branches and loops meet", scope.local(local).name));
-    return false;
+    return lose();
   }
   if (scope.loop_depth > 0 && declared.is_tensor()) {
     for (size_t i = 0; i < declared.dims.size(); ++i) {
@@ -51,7 +56,7 @@ bool rejoin(LocalId local, Expr& value, Scope& scope) {
                                                  cx.text(declared) + ", and cannot become " + cx.text(value.type))
                     .help("declare the dim that grows before the loop: `{}: {}[…, ?] = …`", scope.local(local).name,
                           to_text(declared.element)));
-      return false;
+      return lose();
     }
     return true;
   }
@@ -59,13 +64,47 @@ bool rejoin(LocalId local, Expr& value, Scope& scope) {
   return true;
 }
 
-Stmt assign_name(const ast::Name& name, Expr value, Span span, Scope& scope) {
+/// E0324 of a name of the declaration around that keeps its value. False if it is none.
+bool report_kept_name(const ast::Name& name, Scope& scope) {
+  if (scope.owner == nullptr) return false;
+  std::string what;
+  if (const auto member = scope.owner->members.find(name.text); member != scope.owner->members.end()) {
+    const MemberKind kind = member->second.kind;
+    // What could not be read may have been a state.
+    if (member->second.type.is_error() || kind == MemberKind::Buffer || kind == MemberKind::State) return false;
+    what = kind == MemberKind::Weight ? "a weight: optimizers change it" : "a member, built once";
+  } else {
+    const bool is_param = std::any_of(scope.owner->params.begin(), scope.owner->params.end(),
+                                      [&](const ParamInfo& param) { return param.name == name.text; });
+    if (!is_param || scope.info == nullptr || scope.find_local(name.text)) return false;
+    what = "a parameter of `" + scope.owner->name + "`";
+  }
+  scope.cx.report(diag::not_assignable_member(name.span, name.text, what).help("choose another name for the local"));
+  return true;
+}
+
+/// W0303: a first assignment to a name that has a value from elsewhere and will not get this one.
+void warn_of_hidden(const ast::Name& name, bool is_updated, Scope& scope) {
   Context& cx = scope.cx;
+  if (scope.find_local(name.text) || cx.graph.modules[scope.module].is_library) return;
+  if (scope.owner != nullptr && scope.owner->members.contains(name.text)) return;
+  const std::vector<std::string> brought = scope.brought_names();
+  const Symbol* symbol = cx.graph.find(scope.module, name.text);
+  const bool is_brought = std::find(brought.begin(), brought.end(), name.text) != brought.end();
+  if (!is_brought && !(is_updated && symbol != nullptr && symbol->kind == SymbolKind::Const)) return;
+  diagnostics::Diagnostic diagnostic =
+      diag::hidden_name(name.span, name.text, is_brought ? "what this place brings" : "the `const`");
+  if (!is_brought) diagnostic.label(symbol->span, "it keeps its value");
+  cx.report(std::move(diagnostic.help("choose another name for the local")));
+}
+
+Stmt assign_name(const ast::Name& name, Expr value, bool is_updated, Span span, Scope& scope) {
+  Context& cx = scope.cx;
+  if (report_kept_name(name, scope)) return {span, stmt::Error{}};
   if (scope.owner != nullptr) {
     if (const auto member = scope.owner->members.find(name.text); member != scope.owner->members.end()) {
-      const MemberKind kind = member->second.kind;
-      // What could not be read may have been a state.
       if (member->second.type.is_error()) return {span, stmt::Error{}};
+      const MemberKind kind = member->second.kind;
       if (kind == MemberKind::Buffer || kind == MemberKind::State) {
         value = convert(std::move(value), member->second.type, scope, "the value");
         Binding binding;
@@ -75,17 +114,9 @@ Stmt assign_name(const ast::Name& name, Expr value, Span span, Scope& scope) {
         }
         return {span, stmt::SetMember{name.text, cx.keep(std::move(value))}};
       }
-      const char* what = kind == MemberKind::Weight ? "a weight: optimizers change it" : "a member, built once";
-      cx.report(diag::not_assignable_member(name.span, name.text, what).help("choose another name for the local"));
-      return {span, stmt::Error{}};
-    }
-    for (const ParamInfo& param : scope.owner->params) {
-      if (param.name != name.text || scope.info == nullptr || scope.find_local(name.text)) continue;
-      cx.report(diag::not_assignable_member(name.span, name.text, "a parameter of `" + scope.owner->name + "`")
-                    .help("choose another name for the local"));
-      return {span, stmt::Error{}};
     }
   }
+  warn_of_hidden(name, is_updated, scope);
   const auto outer = outer_local(name.text, scope);
   if (outer && !rejoin(*outer, value, scope)) return {span, stmt::Error{}};
   const LocalId local = outer ? *outer : scope.declare(name.text, value.type);
@@ -216,9 +247,14 @@ Stmt check_assign(const ast::Stmt& statement, const ast::Assign& assign, Scope& 
     check_expr(assign.value, scope);
     return {statement.span, stmt::Error{}};
   }
+  if (op && name != nullptr && report_kept_name(name->name, scope)) {
+    check_expr(assign.value, scope);
+    return {statement.span, stmt::Error{}};
+  }
   // What is read of the target: its old value, or the part that is replaced.
   Expr part;
-  if (op || name == nullptr) part = check_expr(assign.target, scope);
+  if (op && name != nullptr) part = check_name(assign.target, name->name, scope, {.is_updated = true});
+  if (name == nullptr) part = check_expr(assign.target, scope);
   Expr value = check_expr(assign.value, scope);
   if (op) value = apply_operator(*op, assign.op_span, part, std::move(value), statement.span, scope);
   if (name == nullptr) {
@@ -247,16 +283,24 @@ Stmt check_assign(const ast::Stmt& statement, const ast::Assign& assign, Scope& 
         value.span, "`none` alone has no type: declare it, `" + name->name.text + ": option[…] = none`"));
     value.type = Type::error();
   }
-  return assign_name(name->name, std::move(value), statement.span, scope);
+  return assign_name(name->name, std::move(value), op.has_value(), statement.span, scope);
 }
 
 Stmt check_unpack(const ast::Stmt& statement, const ast::Unpack& unpack, Scope& scope) {
   Expr value = check_expr(unpack.value, scope);
   stmt::Unpack result;
+  const auto* op = value.get<node::Op>();
+  const bool is_extreme = op != nullptr && (op->op == library::Id::Max || op->op == library::Id::Min);
   const bool is_sequence = value.type.kind == Kind::Tuple || (value.type.kind == Kind::List && !value.type.uniform);
   if (!value.type.is_error() && (!is_sequence || value.type.fields.size() != unpack.names.size())) {
-    scope.cx.report(diag::wrong_type(value.span, std::to_string(unpack.names.size()) + " names cannot take " +
-                                                     scope.cx.text(value.type) + " apart"));
+    diagnostics::Diagnostic diagnostic = diag::wrong_type(
+        value.span, std::to_string(unpack.names.size()) + " names cannot take " + scope.cx.text(value.type) + " apart");
+    std::string place = scope.cx.source_text(value.span);
+    const size_t word = place.rfind(op != nullptr && op->op == library::Id::Max ? "max(" : "min(");
+    if (is_extreme && word != std::string::npos)
+      diagnostic.help("where it stands is a value of its own: `{} = {}`", unpack.names.back().text,
+                      place.insert(word, "arg"));
+    scope.cx.report(std::move(diagnostic));
     value.type = Type::error();
   }
   for (size_t i = 0; i < unpack.names.size(); ++i) {
@@ -280,7 +324,8 @@ Stmt check_declare(const ast::Stmt& statement, const ast::Declare& declare, Scop
   if (!value.type.is_error() && !type.is_error()) {
     match(type, value.type, binding, {}, value.span, scope, "the value", false);
   }
-  const LocalId local = scope.declare(declare.name.text, type);
+  const bool is_refused = value.type.is_error() && is_literal(declare.value);
+  const LocalId local = scope.declare(declare.name.text, is_refused ? Type::error() : type);
   return {statement.span, stmt::Let{local, scope.cx.keep(std::move(value))}};
 }
 

@@ -24,15 +24,32 @@ bool is_of_epoch(const Scope& scope) {
   return hook != nullptr && hook->is_of_epoch;
 }
 
+/// Takes `name` for logged by steps of `role`, so that a monitor of it is no second mistake.
+void lose_log(const std::string& name, const std::string& role, const Scope& scope) {
+  LogEntry entry;
+  entry.name = name;
+  entry.role = role;
+  entry.kind = "error";
+  entry.owner = scope.owner != nullptr ? scope.owner->name : "";
+  scope.cx.program.logs.push_back(std::move(entry));
+}
+
 /// E0423; the first of several says it for the step.
-void report_misplaced(const ast::Stmt& statement, Scope& scope) {
-  const bool in_step = scope.place == Place::Step;
-  if (in_step && std::exchange(scope.info->is_told_log, true)) return;
-  diagnostics::Diagnostic diagnostic =
-      diag::log_misplaced(statement.span, in_step ? "`log` has no meaning in step " + scope.info->name
-                                                  : "`log` stands in steps and in hooks of train, val and test");
-  if (const auto near = in_step ? step_meant_by(*scope.info) : std::nullopt; near && *near != "predict")
-    diagnostic.help("did you mean `{}`?", *near).fix(scope.info->ast->name.span, *near);
+void report_misplaced(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
+  if (scope.place != Place::Step) {
+    scope.cx.report(diag::log_misplaced(statement.span, "`log` stands in steps and in hooks of train, val and test"));
+    return;
+  }
+  const auto near = step_meant_by(*scope.info);
+  const bool is_meant = near && *near != "predict";
+  // What the step that is meant would log is no mistake of those who read it.
+  if (is_meant) lose_log(log.name.text, *near, scope);
+  if (std::exchange(scope.info->is_told_log, true)) return;
+  const std::string text = "`log` has no meaning in step " + scope.info->name;
+  // Of a step that is called otherwise than it is meant, the name is wrong and not the log.
+  const Span name = scope.info->ast->name.span;
+  diagnostics::Diagnostic diagnostic = diag::log_misplaced(is_meant ? name : statement.span, text);
+  if (is_meant) diagnostic.label(statement.span, "logged here").help("did you mean `{}`?", *near).fix(name, *near);
   scope.cx.report(std::move(diagnostic));
 }
 
@@ -104,20 +121,14 @@ std::string reduction_of(const ast::Log& log, bool is_metric, Context& cx) {
 
 void note_lost_log(const node::CallMetric& call, Scope& scope) {
   const auto* member = scope.cx.at(call.metric).get<node::Member>();
-  if (member == nullptr) return;
-  LogEntry entry;
-  entry.name = member->name;
-  entry.role = role_of(scope);
-  entry.kind = "error";
-  entry.owner = scope.owner != nullptr ? scope.owner->name : "";
-  scope.cx.program.logs.push_back(std::move(entry));
+  if (member != nullptr) lose_log(member->name, role_of(scope), scope);
 }
 
 Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
   Context& cx = scope.cx;
   const std::string role = role_of(scope);
   if ((scope.place != Place::Step && scope.place != Place::Hook) || role.empty()) {
-    report_misplaced(statement, scope);
+    report_misplaced(statement, log, scope);
     return {statement.span, stmt::Error{}};
   }
   LogEntry entry;

@@ -61,10 +61,14 @@ Stmt check_result(const ast::Expr& result, Span span, Scope& scope) {
     if (scope.place != Place::Hook && scope.place != Place::Test)
       scope.info->result = is_code ? Type::error() : value.type;
     if (!value.type.is_error()) {
-      const std::string text = scope.cx.text(value.type);
+      const std::string text = scope.cx.text(value.type), written = scope.cx.source_text(value.span);
       diagnostics::Diagnostic diagnostic = diag::result_not_declared(value.span, scope.info->name, text);
-      diagnostic.help("{}", is_code ? "what a function gives is a value: call it here"
-                                    : "declare what it gives: `-> " + text + "`");
+      const bool is_loss = scope.in_train && value.type.is_tensor() && value.type.dims.empty();
+      if (is_loss)
+        diagnostic.help("a train step minimizes its loss: `minimize {}`", written).fix(span, "minimize " + written);
+      else
+        diagnostic.help("{}", is_code ? "what a function gives is a value: call it here"
+                                      : "declare what it gives: `-> " + text + "`");
       scope.cx.report(std::move(diagnostic));
     }
     return {span, stmt::Error{}};
@@ -121,6 +125,26 @@ Stmt check_backward(const ast::Backward& backward, Span span, Scope& scope) {
   return {span, stmt::Backward{scope.cx.keep(std::move(loss))}};
 }
 
+/// Whether two optimizers of a model name one member: then E0405 asks which of them is meant.
+bool share_weights(const ObjectInfo& model, Context& cx) {
+  std::set<std::string> owned;
+  for (const Member& member : cx.program.models[model.index].members) {
+    const auto* rule = member.kind == MemberKind::Optimizer ? member.value.get<node::Call>() : nullptr;
+    if (rule == nullptr || rule->args.empty()) continue;
+    std::set<std::string> own;
+    const ExprView weights = cx.at(rule->args[0].value);
+    if (const auto* list = weights.get<node::List>()) {
+      for (const ExprId element : list->elements) own.insert(cx.source_text(cx.at(element).span));
+    } else {
+      own.insert(cx.source_text(weights.span));
+    }
+    for (const std::string& text : own) {
+      if (!owned.insert(text).second) return true;
+    }
+  }
+  return false;
+}
+
 Stmt check_minimize(const ast::Stmt& statement, const ast::Minimize& minimize, Scope& scope) {
   Context& cx = scope.cx;
   if (scope.place != Place::Step && scope.place != Place::Test) {
@@ -157,6 +181,7 @@ Stmt check_minimize(const ast::Stmt& statement, const ast::Minimize& minimize, S
                     .help("one of its own: `optimizer opt = Adam(net.weights, lr = 1e-3)`"));
       return {statement.span, stmt::Error{}};
     }
+    if (optimizers.size() != 1 && share_weights(*scope.owner, cx)) return {statement.span, stmt::Error{}};
     if (optimizers.size() != 1) {
       cx.report(diag::which_optimizer(statement.span, std::to_string(optimizers.size()) + " optimizers: say which one")
                     .help("`minimize {} with OPTIMIZER`", cx.source_text(minimize.loss.span)));
@@ -253,8 +278,12 @@ Stmt check_expression(const ast::Stmt& statement, const ast::ExprStmt& expressio
   const bool has_effect = value.type.kind == Kind::Void;
   if (!has_effect && !scope.may_drop_values) {
     const bool is_call = expression.value.get<ast::Call>() != nullptr || expression.value.get<ast::Pipe>() != nullptr;
-    scope.cx.report(diag::unused_value(value.span, is_call ? "call" : "expression")
-                        .help("give it a name, `{} = …`, or take it away", "x"));
+    diagnostics::Diagnostic diagnostic = diag::unused_value(value.span, is_call ? "call" : "expression");
+    if (value.is<node::StrConst>())
+      diagnostic.help("a comment begins with `#`; what documents a declaration stands above it, behind `##`");
+    else
+      diagnostic.help("give it a name, `{} = …`, or take it away", "x");
+    scope.cx.report(std::move(diagnostic));
     return {statement.span, stmt::Error{}};
   }
   const auto* op = value.get<node::Op>();

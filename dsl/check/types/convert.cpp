@@ -245,6 +245,8 @@ Expr convert_choice(Expr expr, const Type& wanted, Scope& scope, const char* wha
   const std::string written = word != nullptr ? word->text : scope.cx.source_text(expr.span);
   if (const auto ours = diagnostics::renamed(written, known)) {
     diagnostic.help("did you mean `{}`?", *ours).fix(expr.span, *ours);
+  } else if (written == "none" && known == std::vector<std::string>{"mean", "sum"}) {
+    diagnostic.help("of each element it is written out: `(x - y) ** 2` instead of `mse(x, y)`");
   } else {
     add_cure(diagnostic, expr, wanted, scope.cx);
   }
@@ -252,10 +254,27 @@ Expr convert_choice(Expr expr, const Type& wanted, Scope& scope, const char* wha
   return error_at(expr.span);
 }
 
-/// W0301: a quotient of ints of which only a run knows whether it is whole, where a fraction would do.
+/// A quotient of ints of which only a run knows whether it is whole, where a fraction would do.
 void warn_of_quotient(const ExprView& value, Scope& scope) {
   const auto* quotient = value.get<node::Host>();
   if (quotient == nullptr || quotient->op != host::Op::Div || value.type.value) return;
+  if (counts(scope.cx.at(quotient->args[0]), scope.cx)) return;  // Said where it is divided.
+  report_quotient(value, scope);
+}
+
+}  // namespace
+
+bool counts(const ExprView& expr, const Context& cx) {
+  const auto* brought = expr.get<node::Context>();
+  if (brought != nullptr)
+    return brought->name == "epoch" || brought->name == "global_step" || brought->name == "batch_index";
+  const auto* host = expr.get<node::Host>();
+  return host != nullptr && host->op != host::Op::Mod &&
+         std::any_of(host->args.begin(), host->args.end(), [&](ExprId arg) { return counts(cx.at(arg), cx); });
+}
+
+void report_quotient(const ExprView& value, Scope& scope) {
+  const auto* quotient = value.get<node::Host>();
   const Span divisor = scope.cx.at(quotient->args[1]).span;
   const std::string text = scope.cx.source_text(value.span), below = scope.cx.source_text(divisor);
   diagnostics::Diagnostic diagnostic = diag::exact_quotient(value.span, text);
@@ -266,6 +285,8 @@ void warn_of_quotient(const ExprView& value, Scope& scope) {
     diagnostic.help("a fraction is `/ (1.0 * {})`, and `floor({})` rounds", below, text);
   scope.cx.report(std::move(diagnostic));
 }
+
+namespace {
 
 /// An int where a float is wanted.
 Expr widened(Expr expr, const Type& wanted, Scope& scope) {

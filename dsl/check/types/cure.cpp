@@ -112,6 +112,13 @@ std::string reductions_of(const Type& tensor, const std::string& text) {
          (is_bool ? "any(" : "sum(") + text + ").item()` is one " + (is_bool ? "bool" : "number");
 }
 
+bool add_number_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given) {
+  const auto* constant = given.get<node::StrConst>();
+  if (constant == nullptr || !is_number(constant->text)) return false;
+  diagnostic.help("without quotes: `{}`", constant->text).fix(given.span, constant->text);
+  return true;
+}
+
 void add_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given, const Type& wanted, const Context& cx) {
   const Type& have = given.type;
   const std::string text = cx.source_text(given.span);
@@ -128,8 +135,9 @@ void add_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given, const 
       have.kind == Kind::Period)
     cure_unit(diagnostic, given, wanted, cx);
   if (have.kind == Kind::Str) cure_text(diagnostic, given, wanted, cx);
-  if (have.kind == Kind::Option && !have.fields.empty() && have.fields[0].type.kind == wanted.kind) {
-    diagnostic.help("`or_else({}, {})` says what stands for a missing one", text, stand_in(wanted));
+  const Type held = have.kind == Kind::Option && !have.fields.empty() ? have.fields[0].type : Type::error();
+  if (!held.is_error() && (held.kind == wanted.kind || (held.is_host_number() && wanted.is_tensor()))) {
+    diagnostic.help("`or_else({}, {})` says what stands for a missing one", text, stand_in(held));
   } else if (have.is_tensor() && wanted.is_host_number() && may_have_several_elements(have)) {
     diagnostic.help("{}", reductions_of(have, text));
   } else if (have.is_tensor() && wanted.is_host_number()) {
@@ -138,6 +146,8 @@ void add_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given, const 
     diagnostic.help("an int is written without a point: `{}`", text.substr(0, text.size() - 2));
   } else if (wanted.kind == Kind::Int && have.kind == Kind::Float) {
     diagnostic.help("`floor(…)`, `ceil(…)` and `round(…)` make an int of a float");
+  } else if (given.is<node::BoolConst>() && wanted.is_host_number()) {
+    diagnostic.help("a number is wanted, such as `{}`", wanted.kind == Kind::Int ? "1" : "1.0");
   } else if (have.kind == Kind::Bool && (wanted.kind == Kind::Float || wanted.kind == Kind::Int)) {
     const bool is_int = wanted.kind == Kind::Int;
     diagnostic.help("`if {} then {} else {}`", text, is_int ? "1" : "1.0", is_int ? "0" : "0.0");

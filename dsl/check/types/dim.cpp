@@ -25,6 +25,7 @@ std::optional<Polynomial> dim_name(const ast::Expr& expr, const ast::NameRef& re
                                   std::any_of(scope.owner->params.begin(), scope.owner->params.end(),
                                               [&](const ParamInfo& param) { return param.name == name; }))) ||
       scope.cx.graph.find(scope.module, name) != nullptr;
+  if (!is_known && lacks_params(scope)) return std::nullopt;
   if (!is_known) {
     diagnostics::Diagnostic diagnostic = diag::unknown_dim(ref.name.span, name);
     std::vector<std::string> dims = scope.near_names();

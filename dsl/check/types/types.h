@@ -6,6 +6,13 @@
 
 namespace ltr::check {
 
+/// Whether an int goes on from one step to the next, as `epoch` does: what divides it now does not always.
+bool counts(const ExprView& expr, const Context& cx);
+/// W0301 of a quotient of ints.
+void report_quotient(const ExprView& value, Scope& scope);
+/// Adds that a text which is a number is one without its quotes. False if it is none.
+bool add_number_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given);
+
 /// `where` clauses as requirements: of sizes, or of what params that are no sizes are worth.
 void read_where(const ast::Expr& where, Scope& scope, std::vector<Requirement>& requirements);
 /// The type that is written; unknown names and dims are reported.

@@ -55,15 +55,34 @@ struct UnknownSection : x3::parser<UnknownSection> {
   }
 };
 
+/// The `=` of `trainer = { … }`, which is reported; it is a section all the same.
+struct SectionSign : x3::parser<SectionSign> {
+  using attribute_type = x3::unused_type;
+  static const bool has_attribute = false;
+  template <class C, class RContext, class Attribute>
+  bool parse(Iter& first, const Iter&, const C& context, RContext&&, Attribute&&) const {
+    if (first->kind != K::Assign || std::next(first)->kind != K::OpenBrace) return false;
+    State& state = state_of(context);
+    const std::string section(state.text(*std::prev(first)));
+    state.report_at(first, diag::unknown_setting(std::prev(first)->span, "an experiment", section)
+                               .help("it is a section: `{} { … }`", section)
+                               .fix({first->span.source, std::prev(first)->span.end, first->span.end}, ""));
+    ++first;
+    return true;
+  }
+};
+
 const auto draw_def = x3::omit[name[set<&ast::Setting::name>] > ((skip(K::In)[raise<&ast::Setting::is_draw>]) |
                                                                  skip(K::Assign)) > value[set<&ast::Setting::value>]];
 const auto settings_section_def =
-    x3::omit[(ahead(kSettingsSections, K::OpenBrace) >> NameParser(kSettingsSections)[set<&ast::Section::name>]) >
+    x3::omit[((ahead(kSettingsSections, K::OpenBrace) | ahead(kSettingsSections, K::Assign, K::OpenBrace)) >>
+              NameParser(kSettingsSections)[set<&ast::Section::name>]) > -SectionSign() >
              braced_entries(recovering(
                  Level::Entry, labelled(Expected::Setting, draw) > end_of_entry)[push<&ast::Section::settings>])];
 const auto values_section_def =
-    x3::omit[(ahead(kValuesSections, KindSet{K::OpenBrace, K::PlusAssign}) >>
-              NameParser(kValuesSections)[set<&ast::Section::name>]) >
+    x3::omit[((ahead(kValuesSections, KindSet{K::OpenBrace, K::PlusAssign}) |
+               ahead(kValuesSections, K::Assign, K::OpenBrace)) >>
+              NameParser(kValuesSections)[set<&ast::Section::name>]) > -SectionSign() >
              -skip_quietly(K::PlusAssign)[raise<&ast::Section::adds>] >
              braced_entries(recovering(Level::Entry, x3::eps > expr > end_of_entry)[push<&ast::Section::values>])];
 const auto sets_def = x3::omit[keyword(K::Set) > setting[push_back] >

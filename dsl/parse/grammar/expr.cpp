@@ -172,6 +172,46 @@ const auto str_text = [](auto& c) {
   x3::_val(c).parts.push_back({state_of(c).buffer().strings[token.value], {}, {}, token.span});
 };
 const auto format_text = [](auto& c) { x3::_val(c).format = state_of(c).buffer().strings[x3::_attr(c).value]; };
+/// `x[a:b:c]`: a slice has no step. The whole item is given up.
+struct Stride : x3::parser<Stride> {
+  using attribute_type = x3::unused_type;
+  static const bool has_attribute = false;
+  template <class C, class RContext, class Attribute>
+  bool parse(Iter& first, const Iter&, const C& context, RContext&&, Attribute&&) const {
+    State& state = state_of(context);
+    int depth = 0, colons = 0;
+    Iter end = first;
+    for (; end->kind != K::End && !(depth == 0 && (end->kind == K::Comma || end->kind == K::CloseBracket)); ++end) {
+      if (end->kind == K::OpenParen || end->kind == K::OpenBracket || end->kind == K::OpenBrace) ++depth;
+      if (end->kind == K::CloseParen || end->kind == K::CloseBracket || end->kind == K::CloseBrace) --depth;
+      if (depth < 0) return false;
+      if (depth == 0 && end->kind == K::Colon) ++colons;
+    }
+    if (colons < 2) return false;
+    const Span span = state.span(first, end);
+    const bool is_reversed = std::prev(end)->kind == K::Int && std::prev(end, 2)->kind == K::Minus;
+    state.report_at(first, diag::python_form(
+                               span, state.text().substr(span.begin, span.end - span.begin),
+                               is_reversed ? "`x.flip(0)`, with the dim" : "`x[arange(n) * 2]`: a slice has no step"));
+    first = end;
+    return true;
+  }
+};
+/// The `None` of `x[:, None]`, which adds an axis.
+struct NoneAxis : x3::parser<NoneAxis> {
+  using attribute_type = x3::unused_type;
+  static const bool has_attribute = false;
+  template <class C, class RContext, class Attribute>
+  bool parse(Iter& first, const Iter&, const C& context, RContext&&, Attribute&&) const {
+    State& state = state_of(context);
+    const TokenKind next = std::next(first)->kind;
+    if (first->kind != K::Name || state.text(*first) != "None" || (next != K::Comma && next != K::CloseBracket))
+      return false;
+    state.report_at(first, diag::python_form(first->span, "None", "`new`").fix(first->span, "new"));
+    ++first;
+    return true;
+  }
+};
 /// `lambda x: …`, or `x -> …`
 struct ForeignLambda : x3::parser<ForeignLambda> {
   using attribute_type = ast::Name;
@@ -232,6 +272,7 @@ const auto arguments_def =
 const auto index_item_def = x3::omit[labelled(
     Expected::Expression,
     (skip_quietly(K::Ellipsis)[kind_is(ast::IndexItem::Kind::Ellipsis)]) |
+        Stride()[kind_is(ast::IndexItem::Kind::Error)] | NoneAxis()[kind_is(ast::IndexItem::Kind::New)] |
         (ahead(K::New, KindSet{K::Comma, K::CloseBracket}) >>
          skip_quietly(K::New)[kind_is(ast::IndexItem::Kind::New)]) |
         (ahead(K::Colon, KindSet{K::Comma, K::CloseBracket}) >>

@@ -101,6 +101,9 @@ bool parse_python_word(State& state, Iter& first, ast::Expr& out) {
   return false;
 }
 
+/// `:=`, which the lexer hands on as `=`.
+bool is_walrus(const State& state, Iter at) { return at->kind == TokenKind::Assign && state.text(*at) == ":="; }
+
 }  // namespace
 
 bool parse_leaf(State& state, Iter& first, ast::Expr& out) {
@@ -154,6 +157,18 @@ bool parse_braces(State& state, Iter& first, ast::Expr& out) {
   const Iter start = first;
   first = std::next(close);
   out = ast::Expr{state.span(start, first), 0, ast::ErrorExpr{}};
+  return true;
+}
+
+bool parse_walrus(State& state, Iter& first, ast::Expr& out) {
+  if (first->kind != TokenKind::OpenParen) return false;
+  const Iter name = std::next(first);
+  if (!kNames.has(name->kind) || !is_walrus(state, std::next(name))) return false;
+  const lex::BracketPair* pair = state.buffer().find_bracket(state.index(first));
+  if (pair == nullptr || !pair->is_closed) return false;
+  const Iter start = first;
+  first = std::next(state.begin() + pair->closer);
+  out = ast::Expr{state.span(start, first), 0, ast::ErrorExpr{{state.name(*name)}}};
   return true;
 }
 

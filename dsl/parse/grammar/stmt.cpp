@@ -100,7 +100,10 @@ const auto check_word = [](auto& c) {
   const auto* value_stmt = x3::_val(c).template get<ast::ExprStmt>();
   const auto* ref = value_stmt != nullptr ? value_stmt->value.template get<ast::NameRef>() : nullptr;
   if (ref == nullptr) return;
-  if (auto habit = find_python_word(ref->name)) state_of(c).report_at(x3::_where(c).begin(), std::move(*habit));
+  auto habit = find_python_word(ref->name);
+  if (!habit) return;
+  state_of(c).report_at(x3::_where(c).begin(), std::move(*habit));
+  x3::_val(c).node = ast::ErrorStmt{};
 };
 const auto to_assign = [](auto& c) {
   const lex::Token op = x3::_attr(c);

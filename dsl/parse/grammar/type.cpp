@@ -40,6 +40,26 @@ struct AppliedAhead : x3::parser<AppliedAhead> {
   }
 };
 
+/// `| None` behind a type, which the lexer reported.
+struct Union : x3::parser<Union> {
+  using attribute_type = lex::Token;
+  static const bool has_attribute = true;
+  template <class C, class RContext>
+  bool parse(Iter& first, const Iter&, const C& context, RContext&&, lex::Token& token) const {
+    const std::string_view text = state_of(context).text(*first);
+    if (first->kind != K::Or || text.size() < 3 || text[0] != '|') return false;
+    token = *first++;
+    return true;
+  }
+};
+const auto to_union = [](auto& c) {
+  const std::string_view text = state_of(c).text(x3::_attr(c));
+  ast::TypeExpr held = std::move(x3::_val(c));
+  x3::_val(c) = ast::TypeExpr{held.span, 0, ast::ErrorType{}};
+  if (text.ends_with("None") || text.ends_with("none"))
+    x3::_val(c).node = ast::AppliedType{{"option", x3::_attr(c).span}, std::move(held)};
+};
+
 const auto dim_def = x3::omit[labelled(
     Expected::Dim, (skip_quietly(K::Question)[kind_is(ast::Dim::Kind::Unknown)]) |
                        (skip_quietly(K::Ellipsis)[kind_is(ast::Dim::Kind::Ellipsis)]) | expr[to_dim])];
@@ -71,8 +91,9 @@ const auto block_type_def = x3::omit[ahead(K::Block, KindSet{K::OpenBracket, K::
                                      skip(K::Arrow) > type[set<&ast::BlockType::result>]];
 
 const auto signature_def = x3::omit[block_type[take_node]];
-const auto type_def = x3::omit[labelled(Expected::Type, nested(applied_type[take_node] | named_type[take_node] |
-                                                               record_type[take_node] | tuple_type[take_node]))];
+const auto type_def = x3::omit[labelled(Expected::Type, nested((applied_type[take_node] | named_type[take_node] |
+                                                                record_type[take_node] | tuple_type[take_node]) >>
+                                                               -Union()[to_union]))];
 
 BOOST_SPIRIT_DEFINE(dim, named_type, applied_type, field_type, tuple_type, block_type)
 

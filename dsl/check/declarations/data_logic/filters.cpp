@@ -25,6 +25,21 @@ std::optional<Span> random_map(const ExprView& expr, const Context& cx, const Da
   return found;
 }
 
+/// `stage` belongs in front of the map that draws. A `synthetic(n, f)` is source and map in one, and nothing stands between.
+void help_in_front(diagnostics::Diagnostic& diagnostic, const std::string& stage, Span map, const Context& cx) {
+  const std::string written = cx.source_text(map);
+  const std::string word = stage.substr(0, stage.find('('));
+  constexpr std::string_view kSynthetic = "synthetic(";
+  const size_t comma = written.rfind(", ");
+  if (written.starts_with(kSynthetic) && written.ends_with(")") && comma != std::string::npos) {
+    diagnostic.help("in front of what draws: `range({}) |> {} |> map({})`",
+                    written.substr(kSynthetic.size(), comma - kSynthetic.size()), stage,
+                    written.substr(comma + 2, written.size() - comma - 3));
+  } else {
+    diagnostic.help("put `{}` in front of `map`", word);
+  }
+}
+
 void find_filters(Context& cx, const ExprView& expr, const DataObject& data) {
   for_each_child(expr, [&](ExprId child) { find_filters(cx, cx.at(child), data); });
   const auto* filter = expr.get<node::FilterStage>();
@@ -34,9 +49,10 @@ void find_filters(Context& cx, const ExprView& expr, const DataObject& data) {
                   .note("it looks at each record once, at the start of a run")
                   .help("`split([0.9, 0.1], seed = 1)` takes a part at random"));
   } else if (const auto map = random_map(cx.at(filter->stream), cx, data)) {
-    cx.report(diag::filter_draws(expr.span)
-                  .label(*map, "this map draws random numbers, others in each epoch")
-                  .help("put `filter` in front of `map`"));
+    diagnostics::Diagnostic diagnostic = diag::filter_draws(expr.span);
+    diagnostic.label(*map, "this map draws random numbers, others in each epoch");
+    help_in_front(diagnostic, "filter(…)", *map, cx);
+    cx.report(std::move(diagnostic));
   }
 }
 
@@ -46,9 +62,11 @@ void find_caches(Context& cx, const ExprView& expr, const DataObject& data) {
   const auto* stage = expr.get<node::Op>();
   if (stage == nullptr || stage->op != library::Id::Cache || stage->args.empty()) return;
   if (const auto map = random_map(cx.at(stage->args[0]), cx, data)) {
-    cx.report(diag::wrong_argument(expr.span, "`cache` keeps records that are others in each epoch")
-                  .label(*map, "this map draws random numbers")
-                  .help("put `cache` in front of `map`"));
+    diagnostics::Diagnostic diagnostic =
+        diag::wrong_argument(expr.span, "`cache` keeps records that are others in each epoch");
+    diagnostic.label(*map, "this map draws random numbers");
+    help_in_front(diagnostic, "cache()", *map, cx);
+    cx.report(std::move(diagnostic));
   }
 }
 

@@ -1,0 +1,292 @@
+#include <algorithm>
+
+#include "dsl/ast/walk.h"
+#include "dsl/check/declarations/declarations.h"
+#include "dsl/check/scope/places.h"
+#include "dsl/diagnostics/suggest.h"
+
+// Names by their text: a name that is read anywhere where it could be meant counts as read. So nothing is said of one that is used,
+// and of two with one name at most too little.
+namespace ltr::check {
+
+namespace {
+
+using Names = std::set<std::string, std::less<>>;
+
+/// What a part of the program reads.
+struct Reads {
+  Names names;
+  Names fields;              ///< behind a `.`
+  Names patterns;            ///< of `init` and `group`
+  std::vector<Names> owned;  ///< the members whose weights each optimizer is given
+
+  void take(const std::optional<ast::Name>& name) {
+    if (name) names.insert(name->text);
+  }
+  void take_type(const std::string& name) { names.insert(name.substr(0, name.find('.'))); }
+
+  void operator()(const ast::Expr& expr) {
+    if (const auto* ref = expr.get<ast::NameRef>()) names.insert(ref->name.text);
+    if (const auto* field = expr.get<ast::Field>()) fields.insert(field->name.text);
+    if (const auto* scan = expr.get<ast::Scan>()) {
+      for (const ast::ScanCarry& carry : scan->carried) names.insert(carry.name.text);
+    }
+    ast::for_each_child(expr, *this);
+  }
+  void operator()(const ast::TypeExpr& type) {
+    if (const auto* named = type.get<ast::NamedType>()) take_type(named->name.text);
+    ast::for_each_child(type, *this);
+  }
+  void operator()(const ast::Stmt& stmt) {
+    if (const auto* assign = stmt.get<ast::Assign>(); assign && assign->target.get<ast::NameRef>() != nullptr)
+      return (*this)(assign->value);
+    if (const auto* log = stmt.get<ast::Log>()) {
+      if (!log->value) names.insert(log->name.text);
+      take(log->merge);
+    }
+    ast::for_each_child(stmt, *this);
+  }
+  void operator()(const ast::Item& item) {
+    if (const auto* state = item.get<ast::State>()) take(state->merge);
+    if (const auto* step = item.get<ast::Step>()) take(step->copy_of);
+    if (const auto* init = item.get<ast::Init>()) patterns.insert(init->pattern);
+    if (const auto* optimizer = item.get<ast::Optimizer>()) {
+      for (const ast::Group& group : optimizer->groups) patterns.insert(group.pattern);
+      // `net.weights` names weights, and does not read what they belong to.
+      if (const auto* call = optimizer->value.get<ast::Call>(); call != nullptr) {
+        owned.emplace_back();
+        for (const ast::Argument& argument : call->arguments) take_weights(*argument.value);
+        (*this)(*call->callee);
+        for (const ast::Setting& setting : optimizer->settings) (*this)(setting.value);
+        for (const ast::Group& group : optimizer->groups) {
+          for (const ast::Setting& setting : group.settings) (*this)(setting.value);
+        }
+        return;
+      }
+    }
+    ast::for_each_child(item, *this);
+  }
+  void operator()(const ast::Decl& decl) {
+    if (const auto* callback = decl.get<ast::Callback>(); callback != nullptr && callback->model)
+      take_type(callback->model->text);
+    if (const auto* topology = decl.get<ast::Topology>()) {
+      for (const ast::Shard& shard : topology->shards) take(shard.at);
+      for (const ast::Recompute& recompute : topology->recomputes) names.insert(recompute.at.text);
+    }
+    ast::for_each_child(decl, *this);
+  }
+
+ private:
+  void take_weights(const ast::Expr& expr) {
+    if (const auto* list = expr.get<ast::List>()) {
+      for (const ast::Expr& element : list->elements) take_weights(element);
+      return;
+    }
+    const auto* field = expr.get<ast::Field>();
+    const auto* member = field != nullptr ? field->base->get<ast::NameRef>() : nullptr;
+    if (member == nullptr || field->name.text != "weights") return (*this)(expr);
+    owned.back().insert(member->name.text);
+  }
+};
+
+/// What a body assigns, in order; of the names that take a tuple apart only where all of them are meant.
+struct Assigned {
+  std::vector<const ast::Name*> names;
+  std::vector<const std::vector<ast::Name>*> groups;
+
+  void operator()(const ast::Stmt& stmt) {
+    if (const auto* assign = stmt.get<ast::Assign>()) {
+      if (const auto* target = assign->target.get<ast::NameRef>()) names.push_back(&target->name);
+    }
+    if (const auto* declare = stmt.get<ast::Declare>()) names.push_back(&declare->name);
+    if (const auto* unpack = stmt.get<ast::Unpack>()) groups.push_back(&unpack->names);
+    ast::for_each_child(stmt, *this);
+  }
+  void operator()(const ast::Expr& expr) { ast::for_each_child(expr, *this); }
+  void operator()(const auto&) {}
+};
+
+bool is_meant_unused(std::string_view name) { return name.empty() || name.starts_with("_"); }
+
+void warn(Context& cx, const ast::Name& name, const std::string& what, const std::vector<std::string>& near = {}) {
+  diagnostics::Diagnostic diagnostic = diag::unused_name(name.span, what + " `" + name.text + "`");
+  if (const auto meant = diagnostics::suggest(name.text, near)) {
+    diagnostic.help("did you mean `{}`?", *meant).fix(name.span, *meant);
+  } else {
+    diagnostic.help("take it away, or call it `_{}` if it is meant to be unused", name.text);
+  }
+  cx.report(std::move(diagnostic));
+}
+
+/// Locals of one function. `owner` has members, whose buffers and states are assigned, too.
+void check_locals(Context& cx, const ast::Fn& fn, const ObjectInfo* owner) {
+  Reads reads;
+  if (fn.value) reads(*fn.value);
+  Assigned assigned;
+  for (const ast::Stmt& stmt : fn.body) {
+    reads(stmt);
+    assigned(stmt);
+  }
+  const auto is_read = [&](const ast::Name& name) {
+    return is_meant_unused(name.text) || reads.names.contains(name.text) ||
+           (owner != nullptr && owner->members.contains(name.text));
+  };
+  std::vector<std::string> near;
+  if (owner != nullptr) {
+    for (const auto& [name, member] : owner->members) {
+      if (member.kind == MemberKind::State || member.kind == MemberKind::Buffer) near.push_back(name);
+    }
+  }
+  for (const ast::Name* name : assigned.names) {
+    if (reads.names.contains(name->text)) near.push_back(name->text);
+  }
+  Names told;
+  // W0303 speaks of a local that hides these.
+  for (const PlaceName& brought : kPlaceNames) told.emplace(brought.name);
+  for (const ast::Name* name : assigned.names) {
+    const Symbol* symbol = cx.graph.find(cx.graph.module_of(name->span.source), name->text);
+    if (symbol != nullptr && symbol->kind == SymbolKind::Const) told.insert(name->text);
+  }
+  for (const ast::Name* name : assigned.names) {
+    if (!is_read(*name) && told.insert(name->text).second) warn(cx, *name, "the local", near);
+  }
+  for (const std::vector<ast::Name>* group : assigned.groups) {
+    const bool is_any_read = std::any_of(group->begin(), group->end(), is_read);
+    if (!is_any_read && told.insert(group->front().text).second) warn(cx, group->front(), "the local", near);
+  }
+}
+
+/// Whether a member keeps weights of its own.
+bool holds_weights(const Type& type, const Context& cx) {
+  if (type.kind == Kind::Block) {
+    const std::vector<Member>& members = cx.program.blocks[type.decl].members;
+    return std::any_of(members.begin(), members.end(), [&](const Member& member) {
+      return member.kind == MemberKind::Weight || holds_weights(member.type, cx);
+    });
+  }
+  const bool has_parts = type.kind == Kind::List || type.kind == Kind::Tuple || type.kind == Kind::Record;
+  return has_parts && std::any_of(type.fields.begin(), type.fields.end(),
+                                  [&](const TypeField& field) { return holds_weights(field.type, cx); });
+}
+
+const std::vector<ast::Item>* items_in(const ast::Decl& decl) {
+  if (const auto* block = decl.get<ast::Block>()) return &block->items;
+  if (const auto* model = decl.get<ast::Model>()) return &model->items;
+  if (const auto* metric = decl.get<ast::Metric>()) return &metric->items;
+  if (const auto* data = decl.get<ast::Data>()) return &data->items;
+  if (const auto* callback = decl.get<ast::Callback>()) return &callback->items;
+  return nullptr;
+}
+
+/// Params and members of a block, model, metric, data or callback, and the locals of its functions.
+void check_items(Context& cx, const ast::Decl& decl, const std::vector<ast::Item>& items, const Reads& program) {
+  const auto found = cx.objects.find(&decl);
+  if (found == cx.objects.end()) return;
+  const ObjectInfo& object = *found->second;
+  Reads own;
+  own(decl);
+  for (const ast::Param& param : written_params(decl)) {
+    if (!is_meant_unused(param.name.text) && !own.names.contains(param.name.text))
+      warn(cx, param.name, "the parameter");
+  }
+  // Of an optimizer whose members are all unread the loss reaches nothing, or nothing is minimized with it, which is said.
+  Names told;
+  for (const Names& owned : own.owned) {
+    const bool is_any_read =
+        std::any_of(owned.begin(), owned.end(), [&](const std::string& name) { return own.names.contains(name); });
+    if (!is_any_read) told.insert(owned.begin(), owned.end());
+  }
+  const auto is_named = [&](const std::string& name) {
+    const auto names_it = [&](const std::string& pattern) { return pattern.find(name) != std::string::npos; };
+    return is_meant_unused(name) || told.contains(name) || object.fns.empty() || own.names.contains(name) ||
+           program.fields.contains(name) || std::any_of(program.patterns.begin(), program.patterns.end(), names_it);
+  };
+  for (const ast::Item& item : items) {
+    const auto* member = item.get<ast::Member>();
+    const auto* weight = item.get<ast::Parameter>();
+    if (member != nullptr && !member->source && !is_named(member->name.text)) {
+      const auto info = object.members.find(member->name.text);
+      const bool is_block = info != object.members.end() && holds_weights(info->second.type, cx);
+      if (is_block)
+        cx.report(diag::dead_weights(member->name.span, member->name.text).help("apply it, or take it away"));
+      else
+        warn(cx, member->name, "the member");
+    }
+    const auto* let = item.get<ast::Let>();
+    const bool is_direction = let != nullptr && object.kind == Kind::Metric && let->name.text == "better";
+    if (let != nullptr && !is_direction && !is_meant_unused(let->name.text) && !own.names.contains(let->name.text) &&
+        !program.fields.contains(let->name.text))
+      warn(cx, let->name, "the `let`");
+    if (weight != nullptr && !weight->is_buffer && !is_named(weight->name.text))
+      cx.report(diag::dead_weights(weight->name.span, weight->name.text).help("use it, or take it away"));
+    if (const auto* fn = item.get<ast::Fn>()) check_locals(cx, *fn, &object);
+    if (const auto* step = item.get<ast::Step>(); step != nullptr && !step->copy_of)
+      check_locals(cx, step->fn, &object);
+    if (const auto* hook = item.get<ast::Hook>()) {
+      ast::Fn fn;
+      fn.body = hook->body;
+      check_locals(cx, fn, &object);
+    }
+  }
+}
+
+/// The name of a declaration that is there for others, and what it is.
+std::pair<const ast::Name*, const char*> named_by(const ast::Decl& decl) {
+  if (const auto* hparam = decl.get<ast::Hparam>()) return {&hparam->name, "the hparam"};
+  if (const auto* constant = decl.get<ast::Const>()) return {&constant->name, "the constant"};
+  if (const auto* type = decl.get<ast::TypeName>()) return {&type->name, "the type"};
+  if (const auto* fn = decl.get<ast::Fn>()) return {&fn->name, "the function"};
+  if (const auto* block = decl.get<ast::Block>()) return {&block->name, "the block"};
+  if (const auto* metric = decl.get<ast::Metric>()) return {&metric->name, "the metric"};
+  if (const auto* callback = decl.get<ast::Callback>()) return {&callback->name, "the callback"};
+  return {nullptr, ""};
+}
+
+/// What the main file declares or imports for an experiment of its own.
+void check_module(Context& cx, const std::vector<ast::Decl>& decls, const std::map<const ast::Decl*, Reads>& reads) {
+  const auto is_read = [&](const ast::Name& name, const ast::Decl& own) {
+    return is_meant_unused(name.text) || std::any_of(reads.begin(), reads.end(), [&](const auto& one) {
+             return one.first != &own && one.second.names.contains(name.text);
+           });
+  };
+  const bool has_experiment = std::any_of(decls.begin(), decls.end(),
+                                          [](const ast::Decl& decl) { return decl.get<ast::Experiment>() != nullptr; });
+  for (const ast::Decl& decl : decls) {
+    if (const auto* import = decl.get<ast::Import>()) {
+      for (const ast::Name& name : import->names) {
+        const Symbol* symbol = cx.graph.find(0, name.text);
+        const bool is_flag = symbol == nullptr || symbol->kind == SymbolKind::Hparam ||
+                             symbol->kind == SymbolKind::Topology || symbol->kind == SymbolKind::Experiment;
+        if (!is_flag && !is_read(name, decl)) warn(cx, name, "the import");
+      }
+    }
+    const auto [name, what] = named_by(decl);
+    if (has_experiment && name != nullptr && !is_read(*name, decl)) warn(cx, *name, what);
+  }
+}
+
+}  // namespace
+
+void check_unused_names(Context& cx) {
+  // What could not be read may have read anything.
+  if (cx.sink->has_errors()) return;
+  std::map<const ast::Decl*, Reads> reads;
+  Reads program;
+  for (const resolve::Module& module : cx.graph.modules) {
+    if (module.is_library) continue;
+    for (const ast::Decl& decl : module.ast.decls) {
+      reads[&decl](decl);
+      program(decl);
+    }
+  }
+  for (const resolve::Module& module : cx.graph.modules) {
+    if (module.is_library) continue;
+    for (const ast::Decl& decl : module.ast.decls) {
+      if (const std::vector<ast::Item>* items = items_in(decl)) check_items(cx, decl, *items, program);
+      if (const auto* fn = decl.get<ast::Fn>()) check_locals(cx, *fn, nullptr);
+    }
+  }
+  if (!cx.graph.modules[0].is_library) check_module(cx, cx.graph.modules[0].ast.decls, reads);
+}
+
+}  // namespace ltr::check

@@ -1,0 +1,102 @@
+// What else a name would mean that is unknown, or no value of the kind that is wanted, where it stands.
+
+#include <algorithm>
+
+#include "dsl/ast/walk.h"
+#include "dsl/check/declarations/declarations.h"
+
+namespace ltr::check {
+
+namespace {
+
+/// Where a body first assigns a name.
+struct FindAssigned {
+  std::string_view name;
+  Span found;
+  int depth = 0;          ///< of bodies that may not be run
+  bool is_inner = false;  ///< it is in one of them
+
+  void take(const ast::Name& one) {
+    if (one.text != name || !found.is_empty()) return;
+    found = one.span;
+    is_inner = depth > 0;
+  }
+  void operator()(const ast::Stmt& stmt) {
+    if (const auto* assign = stmt.get<ast::Assign>()) {
+      const auto* target = assign->target.get<ast::NameRef>();
+      if (target != nullptr && assign->op == ast::AssignOp::Set) take(target->name);
+    }
+    if (const auto* unpack = stmt.get<ast::Unpack>())
+      std::for_each(unpack->names.begin(), unpack->names.end(), [&](const ast::Name& one) { take(one); });
+    if (const auto* declare = stmt.get<ast::Declare>()) take(declare->name);
+    const bool is_branch = stmt.get<ast::NoGrad>() == nullptr;
+    depth += is_branch ? 1 : 0;
+    ast::for_each_child(stmt, *this);
+    depth -= is_branch ? 1 : 0;
+  }
+  void operator()(const auto&) {}
+};
+
+const std::vector<ast::Item>* items_around(const Scope& scope) {
+  const ast::Decl* decl = scope.owner != nullptr ? scope.owner->decl : nullptr;
+  if (decl == nullptr) return nullptr;
+  if (const auto* block = decl->get<ast::Block>()) return &block->items;
+  if (const auto* model = decl->get<ast::Model>()) return &model->items;
+  if (const auto* metric = decl->get<ast::Metric>()) return &metric->items;
+  if (const auto* data = decl->get<ast::Data>()) return &data->items;
+  return nullptr;
+}
+
+/// A member below the place where it is read; those that functions read may stand anywhere.
+const ast::Name* find_late_member(const ast::Name& name, const Scope& scope) {
+  const std::vector<ast::Item>* items = items_around(scope);
+  if (items == nullptr || (scope.place != Place::Member && scope.place != Place::Data)) return nullptr;
+  for (const ast::Item& item : *items) {
+    const auto* let = item.get<ast::Let>();
+    const auto* member = item.get<ast::Member>();
+    const auto* weight = item.get<ast::Parameter>();
+    const ast::Name* own = let != nullptr      ? &let->name
+                           : member != nullptr ? &member->name
+                           : weight != nullptr ? &weight->name
+                                               : nullptr;
+    if (own != nullptr && own->text == name.text && own->span.begin > name.span.begin) return own;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool help_late_name(diagnostics::Diagnostic& diagnostic, const ast::Name& name, const Scope& scope) {
+  if (const ast::Name* member = find_late_member(name, scope)) {
+    diagnostic.label(member->span, "declared here").note("members are made in the order in which they stand");
+    return true;
+  }
+  if (scope.info == nullptr || scope.info->ast == nullptr) return false;
+  FindAssigned assigned{name.text, {}};
+  for (const ast::Stmt& stmt : scope.info->ast->body) assigned(stmt);
+  if (assigned.found.is_empty()) return false;
+  if (assigned.found.begin > name.span.begin) {
+    diagnostic.label(assigned.found, "assigned here").note("a name is known below its first assignment");
+  } else {
+    diagnostic.label(assigned.found, "assigned here, in a branch or a loop")
+        .note("what is first assigned in a branch or a loop is unknown behind it")
+        .help("give it a value before: `{} = …`", name.text);
+  }
+  return true;
+}
+
+bool lacks_params(const Scope& scope) {
+  const auto lacks = [](const std::vector<ParamInfo>& params) {
+    return std::any_of(params.begin(), params.end(), [](const ParamInfo& param) { return param.name.empty(); });
+  };
+  return (scope.owner != nullptr && lacks(scope.owner->params)) || (scope.info != nullptr && lacks(scope.info->params));
+}
+
+void note_hidden(diagnostics::Diagnostic& diagnostic, const std::string& name, Span declared, const Scope& scope) {
+  const resolve::ModuleGraph& graph = scope.cx.graph;
+  if (!graph.prelude.contains(name) && !graph.stages.contains(name)) return;
+  if (!declared.is_empty()) diagnostic.label(declared, "this `{}` hides that of the library", name);
+  diagnostic.note("the library has a `{}`, too, which the name hides here", name).help("choose another name for it");
+}
+
+}  // namespace ltr::check
