@@ -96,7 +96,7 @@ void give_to_owner(FnInfo& fn, Scope& scope) {
   std::set<AtomId> own;
   for (const ParamInfo& param : scope.owner->params) own.insert(param.sizes.begin(), param.sizes.end());
   const auto is_of_owner = [&](const Requirement& one) {
-    if (one.rule || one.kind == Requirement::Kind::Broadcasts) return false;
+    if (one.rule || !one.param.empty()) return false;
     for (const Polynomial* side : {&one.left, &one.right}) {
       for (const AtomId id : scope.cx.program.atoms.deep_atoms(*side)) {
         if (scope.cx.program.atoms.at(id).kind == Atom::Kind::Variable && !own.contains(id)) return false;

@@ -9,21 +9,36 @@ namespace ltr::check {
 
 namespace {
 
-/// `broadcasts(mask, B, heads, S, S)`, which only the library says.
-std::optional<Requirement> broadcast_rule(const ast::Expr& where, Scope& scope) {
+/// `one_for_each(channels, x, 1)`, begun in `requirement`.
+std::optional<Requirement> axis_rule(const ast::Call& call, Requirement requirement, Scope& scope) {
+  const auto* param = call.arguments[1].value->get<ast::NameRef>();
+  const auto* axis = call.arguments[2].value->get<ast::IntLiteral>();
+  const auto count = check_dim(*call.arguments[0].value, scope);
+  if (param == nullptr || axis == nullptr || !count) return std::nullopt;
+  requirement.kind = Requirement::Kind::OneForEach;
+  requirement.param = param->name.text;
+  requirement.left = *count;
+  requirement.axis = int64_t(axis->value);
+  requirement.text = scope.cx.source_text(call.arguments[0].value->span);
+  return requirement;
+}
+
+/// `broadcasts(mask, B, heads, S, S)`, which only the library says, of a tensor that is given.
+std::optional<Requirement> tensor_rule(const ast::Expr& where, Scope& scope) {
   const auto* call = where.get<ast::Call>();
   const auto* callee = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
-  if (callee == nullptr || callee->name.text != "broadcasts" || call->arguments.empty() ||
-      !scope.cx.graph.modules[scope.module].is_library)
-    return std::nullopt;
-  const auto* param = call->arguments[0].value->get<ast::NameRef>();
-  if (param == nullptr) return std::nullopt;
+  if (callee == nullptr || !scope.cx.graph.modules[scope.module].is_library) return std::nullopt;
   Requirement requirement;
-  requirement.kind = Requirement::Kind::Broadcasts;
-  requirement.param = param->name.text;
   requirement.text = scope.cx.source_text(where.span);
   requirement.origin = where.span;
   requirement.is_where = true;
+  if (callee->name.text == "one_for_each" && call->arguments.size() == 3)
+    return axis_rule(*call, std::move(requirement), scope);
+  if (callee->name.text != "broadcasts" || call->arguments.empty()) return std::nullopt;
+  const auto* param = call->arguments[0].value->get<ast::NameRef>();
+  if (param == nullptr) return std::nullopt;
+  requirement.kind = Requirement::Kind::Broadcasts;
+  requirement.param = param->name.text;
   for (size_t i = 1; i < call->arguments.size(); ++i) {
     auto size = check_dim(*call->arguments[i].value, scope);
     if (!size) return std::nullopt;
@@ -42,7 +57,7 @@ void read_where(const ast::Expr& where, Scope& scope, std::vector<Requirement>& 
     read_where(*binary->right, scope, requirements);
     return;
   }
-  if (auto rule = broadcast_rule(where, scope)) {
+  if (auto rule = tensor_rule(where, scope)) {
     requirements.push_back(std::move(*rule));
     return;
   }

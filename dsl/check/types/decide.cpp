@@ -72,6 +72,7 @@ Truth decide(const Requirement& requirement, const Context& cx) {
       return holds ? Truth::Proven : Truth::False;
     }
     case Requirement::Kind::Broadcasts:
+    case Requirement::Kind::OneForEach:
     case Requirement::Kind::Holds: return Truth::Open;  // `require_value` asks.
   }
   return Truth::Open;

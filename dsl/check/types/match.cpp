@@ -51,7 +51,8 @@ host::Op comparison_of(Requirement::Kind kind) {
     case Requirement::Kind::AtMost: return host::Op::LessEqual;
     case Requirement::Kind::Less: return host::Op::Less;
     case Requirement::Kind::Holds:
-    case Requirement::Kind::Broadcasts: break;
+    case Requirement::Kind::Broadcasts:
+    case Requirement::Kind::OneForEach: break;
   }
   return host::Op::Equal;
 }

@@ -81,15 +81,21 @@ bool has_all(const ExprView& rule, const Arguments& given, const Context& cx) {
   return !any_child(rule, [&](ExprId part) { return !has_all(cx.at(part), given, cx); });
 }
 
+/// Whether one of the ints of a param, in its tuples, too, is `size`.
+bool is_of(const Type& param, const Polynomial& size) {
+  if (param.kind == Kind::Int) return param.value == size;
+  return param.kind == Kind::Tuple && std::any_of(param.fields.begin(), param.fields.end(),
+                                                  [&](const TypeField& field) { return is_of(field.type, size); });
+}
+
 /// Before its params have values: which side a rule of sizes bounds, and in `place` the last argument that it names.
 void note_bounds(Requirement& requirement, const Arguments& given, Span& place) {
   requirement.bounds_left = requirement.right.constant().has_value();
   requirement.bounds_right = requirement.left.constant().has_value();
   for (size_t i = 0; i < given.params.size(); ++i) {
-    const auto& size = given.params[i].type.value;
-    if (!size || given.values[i].span.is_empty()) continue;
+    if (given.values[i].span.is_empty()) continue;
     for (const Polynomial* side : {&requirement.left, &requirement.right}) {
-      if (*side == *size) place = given.values[i].span;
+      if (is_of(given.params[i].type, *side)) place = given.values[i].span;
     }
   }
 }
@@ -197,12 +203,16 @@ bool require_value(Requirement requirement, Span use, Scope& scope) {
 
 namespace {
 
-bool put_broadcast(Requirement requirement, const Binding& binding, const Arguments& given, Span use, Scope& scope) {
+/// A rule of the tensor that is given for a param.
+bool put_on_tensor(Requirement requirement, const Binding& binding, const Arguments& given, Span use, Scope& scope) {
+  requirement.left = scope.cx.program.atoms.substitute(requirement.left, binding.dims);
   for (Polynomial& size : requirement.onto) size = scope.cx.program.atoms.substitute(size, binding.dims);
   for (size_t i = 0; i < given.params.size(); ++i) {
     if (given.params[i].name != requirement.param) continue;
     const Span place = given.values[i].span.is_empty() ? use : given.values[i].span;
-    return require_broadcast(requirement, given.values[i], place, scope);
+    return requirement.kind == Requirement::Kind::Broadcasts
+               ? require_broadcast(requirement, given.values[i], place, scope)
+               : require_one_for_each(requirement, given.values[i], place, scope);
   }
   return true;
 }
@@ -220,8 +230,8 @@ bool put_requirements(const std::vector<Requirement>& requirements, const Bindin
   for (Requirement requirement : requirements) {
     Span place = use;
     if (requirement.rule && !has_all(*requirement.rule, given, cx)) continue;
-    if (requirement.kind == Requirement::Kind::Broadcasts) {
-      holds = put_broadcast(std::move(requirement), binding, given, use, scope) && holds;
+    if (requirement.kind == Requirement::Kind::Broadcasts || requirement.kind == Requirement::Kind::OneForEach) {
+      holds = put_on_tensor(std::move(requirement), binding, given, use, scope) && holds;
       continue;
     }
     if (requirement.is_where || requirement.is_size) note_bounds(requirement, given, place);

@@ -86,4 +86,22 @@ bool require_broadcast(const Requirement& requirement, const ExprView& given, Sp
   return false;
 }
 
+bool require_one_for_each(const Requirement& requirement, const ExprView& given, Span place, Scope& scope) {
+  Context& cx = scope.cx;
+  const Type& type = given.type;
+  const auto count = requirement.left.constant();
+  if (!type.is_tensor() || !count || *count == 1) return true;
+  const auto axis = size_t(requirement.axis);
+  for (size_t i = 0; i <= axis && i < type.dims.size(); ++i) {
+    if (type.dims[i].group != 0) return true;  // What `...` stands for is seen where the tensor comes from.
+  }
+  const auto there = axis < type.dims.size() ? type.dims[axis].size.constant() : std::optional<int64_t>(1);
+  if (!there || *there == *count) return true;
+  cx.report(diag::dims_differ(place, "there are " + std::to_string(*count) + " for the " + std::to_string(*there) +
+                                         " of axis " + std::to_string(axis))
+                .label(place, "{}", cx.text(type))
+                .note("`{}` is 1, or one for each of that axis", requirement.text));
+  return false;
+}
+
 }  // namespace ltr::check

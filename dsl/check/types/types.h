@@ -69,6 +69,8 @@ bool require_size(const Polynomial& size, const std::string& text, Span use, Sco
 bool require_sizes(const Type& declared, const Binding& binding, Span use, Scope& scope);
 /// `where broadcasts(mask, B, heads, S, S)`, of the library: whether `given` does so; reports it otherwise.
 bool require_broadcast(const Requirement& requirement, const ExprView& given, Span place, Scope& scope);
+/// `where one_for_each(channels, x, 1)`, of the library: whether `given` has so many places along that axis, if they are not 1.
+bool require_one_for_each(const Requirement& requirement, const ExprView& given, Span place, Scope& scope);
 /// Puts a requirement where it belongs: proven, reported as false, passed on to the declaration's
 /// user, or an obligation of the program.
 bool require(Requirement requirement, Span use, Scope& scope);
