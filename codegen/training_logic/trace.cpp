@@ -30,11 +30,17 @@ size_t count(const Findings& findings) {
 
 Trace::Trace(const ir::Module& module, Heap& heap) : module_(module), heap_(heap) {
   for (const ir::Function& function : module.functions) functions_.emplace(function.name, &function);
+  for (const ir::ObjectInfo& object : module.tables->objects) objects_.emplace(object.name, &object);
 }
 
 const ir::Function* Trace::find(const std::string& function) const {
   const auto known = functions_.find(function);
   return known == functions_.end() ? nullptr : known->second;
+}
+
+const ir::ObjectInfo* Trace::find_object(const std::string& name) const {
+  const auto known = objects_.find(name);
+  return known == objects_.end() ? nullptr : known->second;
 }
 
 // ---- places and values

@@ -25,6 +25,7 @@ class Trace {
   void run(const ir::Function& function, std::optional<ObjectId> self);
   bool has_followed(const std::string& function) const { return followed_.count(function) != 0; }
   const ir::Function* find(const std::string& function) const;
+  const ir::ObjectInfo* find_object(const std::string& name) const;
 
  private:
   struct Frame {
@@ -96,6 +97,7 @@ class Trace {
   const ir::Module& module_;
   Heap& heap_;
   std::unordered_map<std::string, const ir::Function*> functions_;
+  std::unordered_map<std::string, const ir::ObjectInfo*> objects_;
   std::set<std::string> followed_;
   std::set<const ir::Function*> active_;
   const ir::Function* root_ = nullptr;
@@ -107,6 +109,7 @@ class Trace {
   /// Functions as values, with what was known where they were made.
   std::vector<std::pair<const ir::Op*, Frame>> closures_;
   size_t budget_ = 0;  ///< ops that this run may still follow
+  size_t built_ = 0;   ///< ops of constructors that were followed by themselves, in all
   size_t unsure_ = 0;  ///< conditions around the op at hand that only a run knows
 };
 

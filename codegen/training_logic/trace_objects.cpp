@@ -12,6 +12,8 @@ using ir::TypeKind;
 
 /// What a constructor may do: each object that it makes stays in memory.
 constexpr size_t kMaxBuilt = 30'000;
+/// What all of them may do, of a program with thousands of blocks that each hold the one before.
+constexpr size_t kMaxBuiltInAll = 500'000;
 
 ObjectId Trace::build(const ir::ObjectInfo& info) {
   const auto id = ObjectId(heap_.objects.size());
@@ -23,7 +25,8 @@ ObjectId Trace::build(const ir::ObjectInfo& info) {
     return id;
   }
   root_ = constructor;
-  budget_ = kMaxBuilt;
+  const size_t given = std::min(kMaxBuilt, kMaxBuiltInAll - built_);
+  budget_ = given;
   active_.clear();
   std::vector<Value> arguments;
   for (const ir::ValueId param : constructor->body.params) {
@@ -37,6 +40,7 @@ ObjectId Trace::build(const ir::ObjectInfo& info) {
     arguments[0].objects = {id};
   }
   call(*constructor, std::move(arguments), nullptr, nullptr);
+  built_ += given - budget_;
   return id;
 }
 
@@ -63,7 +67,7 @@ ObjectId Trace::build_callback(const std::string& name, ObjectId model) {
 }
 
 Value Trace::construct(const ir::Op& op, Frame& frame) {
-  const ir::ObjectInfo* info = module_.tables->find_object(op.name);
+  const ir::ObjectInfo* info = find_object(op.name);
   const ir::Function* constructor = info != nullptr ? find(info->constructor) : nullptr;
   // Data has no weights and is not followed.
   if (constructor == nullptr) return joined_operands(op, frame);

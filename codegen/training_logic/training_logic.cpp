@@ -161,7 +161,7 @@ class Checker {
         if (!is_code || function.is_library || called.contains(function.name) != is_called ||
             trace_.has_followed(function.name))
           continue;
-        const ir::ObjectInfo* owner = function.owner.empty() ? nullptr : module_.tables->find_object(function.owner);
+        const ir::ObjectInfo* owner = function.owner.empty() ? nullptr : trace_.find_object(function.owner);
         // One object at a time: thousands that each hold the one before would fill the memory.
         if (owner != built) {
           heap_ = {};

@@ -80,6 +80,7 @@ Program check(const resolve::ModuleGraph& graph, const source::SourceManager& so
   check_logged_names(cx);
   check_learning_rates(cx);
   check_argument_ranges(cx);
+  check_start_rules(cx);
   check_fields(cx);
   for (const ast::Decl& decl : main.ast.decls) {
     if (const auto* test = decl.get<ast::Test>()) check_test(cx, *test, decl, 0);

@@ -44,12 +44,22 @@ std::optional<source::SourceId> load_source(const std::filesystem::path& file, s
       sink.report(diag::file_too_large(cause, path, result.size_bytes)
                       .help("data belongs in files that a `data` declaration reads"));
       break;
-    case source::LoadProblem::NotUtf8: {
+    case source::LoadProblem::NotUtf8:
+    case source::LoadProblem::Utf16: {
       const auto at = static_cast<uint32_t>(result.bad_byte);
-      sink.report(diag::not_utf8(Span{result.source, at, at + 1}, path, result.bad_byte)
-                      .help("save the file as UTF-8 (`iconv -f LATIN1 -t UTF-8`)"));
+      Diagnostic diagnostic = diag::not_utf8(Span{result.source, at, at + 1}, path, result.bad_byte);
+      if (result.problem == source::LoadProblem::Utf16) {
+        diagnostic.note("it is UTF-16").help("save the file as UTF-8 (`iconv -f UTF-16 -t UTF-8`)");
+      } else {
+        diagnostic.help("save the file as UTF-8 (`iconv -f LATIN1 -t UTF-8`)");
+      }
+      sink.report(std::move(diagnostic));
       break;
     }
+    case source::LoadProblem::CarriageReturns:
+      sink.report(diag::lines_end_with_cr(Span{result.source, 0, 1}, path)
+                      .help("save it with LF at the ends of lines (`tr '\\r' '\\n'`)"));
+      break;
   }
   return std::nullopt;
 }

@@ -128,21 +128,57 @@ class Human {
     out_ += '\n';
     for (const MarkedLine& line : lines) {
       gutter(std::to_string(line.number));
-      const std::string text = expand(sources_.line_text(file, line.number));
+      std::string text = expand(sources_.line_text(file, line.number));
+      std::vector<Mark> marks = shown_marks(file, line);
+      cut_around(text, marks);
       if (!text.empty()) out_ += ' ' + text;
       out_ += '\n';
-      show_marks(file, line);
+      show_marks(marks);
     }
   }
 
-  /// Underlines; the text of the last stands beside it, those of the others below, from right to left.
-  void show_marks(SourceId file, const MarkedLine& line) {
+  /// The marks of a line, in columns as they are shown.
+  std::vector<Mark> shown_marks(SourceId file, const MarkedLine& line) const {
     const std::string_view text = sources_.line_text(file, line.number);
     std::vector<Mark> marks = line.marks;
     for (Mark& mark : marks) {
       mark.begin = shown_column(text, mark.begin);
       mark.end = std::max(shown_column(text, mark.end), mark.begin + 1);
     }
+    return marks;
+  }
+
+  /// Of a line that nobody can read whole, what stands around the mark that matters most; a mark elsewhere is shown at the
+  /// end that it lies behind.
+  static void cut_around(std::string& text, std::vector<Mark>& marks) {
+    const auto characters = uint32_t(source::count_characters(text));
+    if (characters <= kWidestLine || marks.empty()) return;
+    const auto primary = std::find_if(marks.begin(), marks.end(), [](const Mark& mark) { return mark.is_primary; });
+    const uint32_t around = (primary == marks.end() ? marks.front() : *primary).begin;
+    const uint32_t before = around > kWidestLine / 3 ? around - kWidestLine / 3 : 1;
+    const uint32_t first = std::min(before, characters - kWidestLine + 1), last = first + kWidestLine - 1;
+    text = (first > 1 ? "\u2026" : "") + characters_of(text, first, last) + (last < characters ? "\u2026" : "");
+    const uint32_t shift = first > 1 ? first - 2 : 0;
+    const uint32_t lowest = first > 1 ? first - 1 : 1, highest = last < characters ? last + 1 : last;
+    for (Mark& mark : marks) {
+      mark.begin = std::clamp(mark.begin, lowest, highest) - shift;
+      mark.end = std::max(std::clamp(mark.end, lowest, highest + 1) - shift, mark.begin + 1);
+    }
+  }
+
+  /// The characters from number `first` to number `last`, from 1.
+  static std::string characters_of(std::string_view text, uint32_t first, uint32_t last) {
+    uint32_t number = 0;
+    std::string out;
+    for (const char c : text) {
+      if ((static_cast<unsigned char>(c) & 0xc0U) != 0x80U) ++number;
+      if (number >= first && number <= last) out += c;
+    }
+    return out;
+  }
+
+  /// Underlines; the text of the last stands beside it, those of the others below, from right to left.
+  void show_marks(const std::vector<Mark>& marks) {
     gutter("");
     out_ += ' ';
     uint32_t column = 1;
@@ -214,13 +250,19 @@ class Human {
   }
 
   static constexpr uint32_t kTabWidth = 4;
+  static constexpr uint32_t kWidestLine = 200;  ///< in characters; of a longer line a part of this length is shown
 
-  /// Tabs as spaces, so that the marks stand below what they mean on every terminal.
+  /// Tabs as spaces, and `?` for what would move the cursor or turn the direction of the text, so that the marks stand below
+  /// what they mean on every terminal.
   static std::string expand(std::string_view line) {
     std::string out;
-    for (const char c : line) {
+    for (size_t i = 0; i < line.size(); ++i) {
+      const char c = line[i];
       if (c == '\t') {
         out.append(kTabWidth, ' ');
+      } else if (source::changes_direction(line.substr(i))) {
+        out += '?';
+        i += 2;
       } else {
         out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
       }

@@ -50,6 +50,20 @@ TEST_CASE("labelled operands are marked in place of the operator") {
         "  = help: net(x).squeeze(1)\n");
 }
 
+TEST_CASE("of a long line the part around the mark is shown") {
+  std::string text = "const a = ";
+  for (int i = 0; i < 1000; ++i) text += "1 + ";
+  const File file(text + "wrong" + std::string(500, 'z') + "\n");
+  const std::string shown =
+      render_human(diag::single_quotes(file["wrong"]).label(file["const"], "of this"), file.sources);
+  CHECK(shown.size() < 700);
+  CHECK(shown.find(" --> train.ltr:1:4011\n") != std::string::npos);
+  const size_t line = shown.find("1 | \u2026") + 4, marks = shown.find("  | -", line) + 4;
+  // `…` is three bytes and one character.
+  CHECK(shown.find("wrong") - line - 2 == shown.find("^^^^^") - marks);
+  CHECK(shown.find("z\u2026\n") != std::string::npos);
+}
+
 TEST_CASE("three labels on a line hang below each other") {
   const File file("aa bb cc\n");
   const Diagnostic diagnostic =

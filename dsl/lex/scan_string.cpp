@@ -126,6 +126,7 @@ void Scanner::scan_string_body(const StringForm& form) {
   // Without interpolation the literal is one `Str`; `StrBegin` is put in front when the first `{` shows.
   bool is_interpolated = false;
   bool is_broken = false;
+  bool is_turned = false;
   std::string text;
   size_t text_begin = at_;
   const auto flush = [&] {
@@ -153,6 +154,8 @@ void Scanner::scan_string_body(const StringForm& form) {
       if (is_interpolated) {
         flush();
         push(TokenKind::StrEnd, at_, end);
+        // The `{` of a string in this one, which was reported.
+        if (end == unclosed_end_ && end < text_.size() && text_[end] == '{') push(TokenKind::Error, end, end);
       } else {
         push_text(TokenKind::Str, form.begin, end, std::move(text));
       }
@@ -171,6 +174,10 @@ void Scanner::scan_string_body(const StringForm& form) {
     } else if (starts_with("\r\n")) {
       ++at_;  // A file may be saved with either end of line; the program is the same.
     } else {
+      if (!is_turned && source::changes_direction(text_.substr(at_))) {
+        report_directions(at_, at_ + 3, "string");
+        is_turned = true;
+      }
       text += peek();
       ++at_;
     }
@@ -267,11 +274,16 @@ bool Scanner::scan_interpolation(const StringForm& form) {
     if ((c == ')' || c == ']' || c == '}') && depth > 0) --depth;
     scan_token();
   }
-  diagnostics::Diagnostic diagnostic =
-      diag::bad_interpolation(span(begin, begin + 1), "`{` is never closed in this string");
-  diagnostic.help("a brace is written `\\{`");
-  if (peek() == '"') diagnostic.note("no string may stand between the braces");
-  report(std::move(diagnostic));
+  // What stands between the braces of a string in a string looks like strings, too: the first says it for all.
+  const bool is_told = form.begin != 0 && form.begin == unclosed_end_ + 1 && text_[form.begin - 1] == '{';
+  if (!is_told) {
+    diagnostics::Diagnostic diagnostic =
+        diag::bad_interpolation(span(begin, begin + 1), "`{` is never closed in this string");
+    diagnostic.help("a brace is written `\\{`");
+    if (peek() == '"') diagnostic.note("no string may stand between the braces");
+    report(std::move(diagnostic));
+  }
+  unclosed_end_ = at_ + (peek() == '"' ? 1 : 0);
   push(TokenKind::Error, at_, at_);
   push(TokenKind::InterpEnd, at_, at_);
   return false;

@@ -53,6 +53,15 @@ constexpr std::array kConfusables = {
     Confusable{"\u3000", "", "a full-width space"},
     Confusable{"\u200b", "", "a zero-width space"},
     Confusable{"\ufeff", "", "a byte-order mark"},
+    Confusable{"\u202a", "", "a left-to-right embedding"},
+    Confusable{"\u202b", "", "a right-to-left embedding"},
+    Confusable{"\u202c", "", "an end of a change of direction"},
+    Confusable{"\u202d", "", "a left-to-right override"},
+    Confusable{"\u202e", "", "a right-to-left override"},
+    Confusable{"\u2066", "", "a left-to-right isolate"},
+    Confusable{"\u2067", "", "a right-to-left isolate"},
+    Confusable{"\u2068", "", "an isolate by the first strong character"},
+    Confusable{"\u2069", "", "an end of an isolate"},
 };
 
 struct ForeignOperator {
@@ -164,6 +173,7 @@ void Scanner::scan_comment() {
   const std::string_view text = text_.substr(begin, at_ - begin);
   Comment comment;
   comment.span = span(begin, at_);
+  report_directions(begin, at_, "comment");
   comment.owns_line = starts_line_;
   // `###…` is a line drawn across the page.
   comment.is_doc = text.starts_with("##") && !text.starts_with("###");
@@ -176,6 +186,26 @@ void Scanner::scan_comment() {
     has_pending_doc_ = true;
   }
   out_.comments.push_back(comment);
+}
+
+// What an editor shows is then not what is read: code may stand where a comment seems to.
+void Scanner::report_directions(size_t begin, size_t end, std::string_view where) {
+  const std::string_view text = text_.substr(0, end);
+  for (size_t at = text.find('\xe2', begin); at < end; at = text.find('\xe2', at + 1)) {
+    if (!source::changes_direction(text.substr(at))) continue;
+    diagnostics::Diagnostic diagnostic =
+        diag::hidden_direction(span(at, at + 3), find_confusable(text.substr(at))->name, where);
+    if (where == "string") {
+      constexpr std::string_view kHex = "0123456789abcdef";
+      const unsigned low = ((text[at + 1] & 0x3fU) << 6U) + (text[at + 2] & 0x3fU);
+      const std::string escape = std::string("\\u{20") + kHex[low >> 4U] + kHex[low & 0xfU] + "}";
+      diagnostic.help("where it is meant, write `{}`", escape).fix(span(at, at + 3), escape);
+    } else {
+      diagnostic.help("remove it").fix(span(at, at + 3), "");
+    }
+    report(std::move(diagnostic));
+    return;  // Those behind it on the line, or in the string, came with it.
+  }
 }
 
 void Scanner::scan_token() {

@@ -35,6 +35,8 @@ class Scanner {
   void scan_token();
   void skip_blank();
   void scan_comment();
+  /// Reports the first character between `begin` and `end` that changes the direction of the text.
+  void report_directions(size_t begin, size_t end, std::string_view where);
   void scan_word();
   bool scan_punctuation();
   void scan_foreign();
@@ -89,6 +91,7 @@ class Scanner {
   std::string_view text_;
   diagnostics::Sink& sink_;
   size_t at_ = 0;
+  size_t unclosed_end_ = 0;  ///< where the last string ends whose `{` is never closed
   bool starts_line_ = true;
   bool after_space_ = false;
   std::string pending_doc_;

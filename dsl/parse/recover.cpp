@@ -332,6 +332,11 @@ void report_failure(State& state, Level level, Iter start, Iter where) {
 }
 
 void report_nesting(State& state, Iter where, int limit) {
+  // What is around it, or goes on behind it, is as deep: one message for all of it.
+  if (std::exchange(state.is_nesting_told_, true)) {
+    state.mark_reported(where);
+    return;
+  }
   diagnostics::Diagnostic diagnostic = diag::nesting_too_deep(where->span, limit);
   if (limit == kMaxNesting) {
     diagnostic.help("give the inner part a name of its own");

@@ -91,10 +91,11 @@ class State {
   // The place that furthest was reached, and what would have been taken there.
   Iter furthest_;
   ExpectedSet expected_;
-  int depth_ = 0;             ///< of rules in progress
-  int height_ = 0;            ///< of the highest operand parsed so far in the expression in progress
-  Iter limit_;                ///< end of the innermost braces in progress
-  bool takes_comma_ = false;  ///< entries of the innermost braces may be separated by commas
+  int depth_ = 0;                 ///< of rules in progress
+  int height_ = 0;                ///< of the highest operand parsed so far in the expression in progress
+  Iter limit_;                    ///< end of the innermost braces in progress
+  bool is_nesting_told_ = false;  ///< of what is being read, from half of that depth on
+  bool takes_comma_ = false;      ///< entries of the innermost braces may be separated by commas
   bool wants_parameter_type_ = false;
 
  private:

@@ -260,6 +260,7 @@ struct Recovering : x3::unary_parser<Subject, Recovering<Subject>> {
     const Iter start = first;
     const Iter limit = state.limit_;
     const bool takes_comma = state.takes_comma_;
+    if (state.depth_ < kMaxNesting / 2) state.is_nesting_told_ = false;
     Iter where = start;
     int limit_passed = 0;
     bool is_reported = false;

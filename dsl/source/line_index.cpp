@@ -68,4 +68,11 @@ uint32_t count_characters(std::string_view text) {
   return count;
 }
 
+bool changes_direction(std::string_view text) {
+  // U+202A to U+202E, and U+2066 to U+2069.
+  if (text.size() < 3 || text[0] != '\xe2') return false;
+  const auto last = static_cast<unsigned char>(text[2]);
+  return (text[1] == '\x80' && last >= 0xaa && last <= 0xae) || (text[1] == '\x81' && last >= 0xa6 && last <= 0xa9);
+}
+
 }  // namespace ltr::source

@@ -37,4 +37,7 @@ class LineIndex {
 /// Number of code points in `text`; a stray byte counts as one.
 uint32_t count_characters(std::string_view text);
 
+/// Whether `text` begins with a character that turns the direction in which what follows is shown.
+bool changes_direction(std::string_view text);
+
 }  // namespace ltr::source

@@ -10,6 +10,22 @@
 
 namespace ltr::source {
 
+namespace {
+
+/// The first byte that UTF-8 would not have, in what is UTF-16 by its mark or because every other byte of it is 0.
+std::optional<size_t> find_utf16(std::string_view text) {
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) return 0;
+  const std::string_view begin = text.substr(0, 64);
+  for (const size_t first : {size_t(0), size_t(1)}) {
+    bool is_wide = begin.size() > 3;
+    for (size_t i = 0; is_wide && i < begin.size(); ++i) is_wide = (begin[i] == '\0') == (i % 2 == first);
+    if (is_wide) return first;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 SourceId SourceManager::add(std::string path, std::string text) {
   LineIndex lines(text);
   files_.push_back({std::move(path), std::move(text), std::move(lines)});
@@ -59,8 +75,9 @@ LoadResult SourceManager::load(const std::filesystem::path& file, std::optional<
     result.size_bytes = error ? text.size() : static_cast<size_t>(size);
     return result;
   }
-  if (const auto bad = find_invalid_utf8(text)) {
-    result.problem = LoadProblem::NotUtf8;
+  const auto wide = find_utf16(text);
+  if (const auto bad = wide ? wide : find_invalid_utf8(text)) {
+    result.problem = wide ? LoadProblem::Utf16 : LoadProblem::NotUtf8;
     result.bad_byte = *bad;
     // Its lines can be shown all the same.
     for (char& c : text) {
@@ -69,6 +86,10 @@ LoadResult SourceManager::load(const std::filesystem::path& file, std::optional<
     result.source = add(shown ? std::move(*shown) : file.string(), std::move(text));
     return result;
   }
+  // Ends of line of old systems: all of it would be read as one line, most of it as a comment.
+  const size_t end = text.find_first_of("\r\n");
+  if (end != std::string::npos && text[end] == '\r' && text.find('\n') == std::string::npos && end + 1 < text.size())
+    result.problem = LoadProblem::CarriageReturns;
   result.source = add(shown ? std::move(*shown) : file.string(), std::move(text));
   return result;
 }

@@ -14,13 +14,13 @@ namespace ltr::source {
 /// Larger files are refused: 16 MiB.
 inline constexpr size_t kMaxSourceBytes = size_t{16} << 20U;
 
-enum class LoadProblem { None, NotFound, NotReadable, Directory, TooLarge, NotUtf8 };
+enum class LoadProblem { None, NotFound, NotReadable, Directory, TooLarge, NotUtf8, Utf16, CarriageReturns };
 
 /// What came of reading a file: its id, or why there is none.
 struct LoadResult {
-  SourceId source;  ///< also of `NotUtf8`, with `?` for what is not ASCII
+  SourceId source;  ///< also of `NotUtf8` and `Utf16`, with `?` for what is not ASCII, and of `CarriageReturns`
   LoadProblem problem = LoadProblem::None;
-  size_t bad_byte = 0;    ///< of `NotUtf8`: the offset of the first byte that is wrong
+  size_t bad_byte = 0;    ///< of `NotUtf8` and `Utf16`: the offset of the first byte that is wrong
   size_t size_bytes = 0;  ///< of `TooLarge`
   std::string reason;     ///< of `NotReadable`: the words of the operating system
 };

@@ -47,11 +47,17 @@ TEST_CASE("what prevents loading is told apart") {
   const LoadResult bad = sources.load(write_file("bad.ltr", "ltr 1\n\xff"));
   CHECK(bad.problem == LoadProblem::NotUtf8);
   CHECK(bad.bad_byte == 6);
+  CHECK(sources.load(write_file("wide.ltr", std::string("\xff\xfel\0t\0r\0", 8))).problem == LoadProblem::Utf16);
+  const LoadResult wide = sources.load(write_file("wide.ltr", std::string("\0l\0t\0r\0 ", 8)));
+  CHECK(wide.problem == LoadProblem::Utf16);
+  CHECK(wide.bad_byte == 0);
+  CHECK(sources.load(write_file("old.ltr", "ltr 1\rconst a = 1\r")).problem == LoadProblem::CarriageReturns);
+  CHECK(sources.load(write_file("mixed.ltr", "ltr 1\n# a\rb\n")).problem == LoadProblem::None);
   const LoadResult large = sources.load(write_file("large.ltr", std::string(kMaxSourceBytes + 1, ' ')));
   CHECK(large.problem == LoadProblem::TooLarge);
   CHECK(large.size_bytes == kMaxSourceBytes + 1);
   CHECK(sources.load(write_file("most.ltr", std::string(kMaxSourceBytes, ' '))).problem == LoadProblem::None);
-  CHECK(sources.count() == 2);  // The largest, and what can be shown of the one that is not UTF-8.
+  CHECK(sources.count() == 6);  // Of all but those that are not there or too large something can be shown.
 }
 
 TEST_CASE("UTF-8 is checked to the letter") {

@@ -62,56 +62,6 @@ std::vector<ParamInfo> check_params(Context& cx, const std::vector<ast::Param>& 
   return result;
 }
 
-void read_where(const ast::Expr& where, Scope& scope, std::vector<Requirement>& requirements) {
-  if (const auto* paren = where.get<ast::Paren>()) return read_where(*paren->inner, scope, requirements);
-  const auto* binary = where.get<ast::Binary>();
-  if (binary != nullptr && binary->op == ast::BinaryOp::And) {
-    read_where(*binary->left, scope, requirements);
-    read_where(*binary->right, scope, requirements);
-    return;
-  }
-  if (auto of_values = value_requirement(where, scope)) {
-    requirements.push_back(std::move(*of_values));
-    return;
-  }
-  if (binary == nullptr) return;
-  Requirement requirement;
-  requirement.text = scope.cx.source_text(where.span);
-  requirement.origin = where.span;
-  requirement.is_where = true;
-  const auto* remainder = binary->left->get<ast::Binary>();
-  if (binary->op == ast::BinaryOp::Equal && remainder != nullptr && remainder->op == ast::BinaryOp::Remainder) {
-    const auto* zero = binary->right->get<ast::IntLiteral>();
-    if (zero != nullptr && zero->value == 0) {
-      const auto left = check_dim(*remainder->left, scope);
-      const auto right = check_dim(*remainder->right, scope);
-      if (!left || !right) return;
-      requirement.kind = Requirement::Kind::Divisible;
-      requirement.left = *left;
-      requirement.right = *right;
-      requirements.push_back(std::move(requirement));
-      return;
-    }
-  }
-  const auto left = check_dim(*binary->left, scope);
-  const auto right = check_dim(*binary->right, scope);
-  if (!left || !right) return;
-  requirement.left = *left;
-  requirement.right = *right;
-  switch (binary->op) {
-    case ast::BinaryOp::Equal: requirement.kind = Requirement::Kind::Equal; break;
-    case ast::BinaryOp::LessEqual: requirement.kind = Requirement::Kind::AtMost; break;
-    case ast::BinaryOp::Less: requirement.kind = Requirement::Kind::Less; break;
-    case ast::BinaryOp::GreaterEqual:
-    case ast::BinaryOp::Greater:
-      requirement.kind = binary->op == ast::BinaryOp::Greater ? Requirement::Kind::Less : Requirement::Kind::AtMost;
-      std::swap(requirement.left, requirement.right);
-      break;
-    default: scope.cx.report(diag::wrong_type(where.span, "a `where` of a function compares sizes")); return;
-  }
-  requirements.push_back(std::move(requirement));
-}
-
 namespace {
 
 /// The axis of a param that gives a binder its value: the first place where it stands alone.
@@ -140,6 +90,26 @@ std::optional<Binder> binder_place(const FnInfo& fn, AtomId atom) {
   return std::nullopt;
 }
 
+/// A rule of a method that speaks of params of its object alone is one of the object: who builds it has to keep it.
+void give_to_owner(FnInfo& fn, Scope& scope) {
+  if (scope.owner == nullptr) return;
+  std::set<AtomId> own;
+  for (const ParamInfo& param : scope.owner->params) own.insert(param.sizes.begin(), param.sizes.end());
+  const auto is_of_owner = [&](const Requirement& one) {
+    if (one.rule || !one.param.empty()) return false;
+    for (const Polynomial* side : {&one.left, &one.right}) {
+      for (const AtomId id : scope.cx.program.atoms.deep_atoms(*side)) {
+        if (scope.cx.program.atoms.at(id).kind == Atom::Kind::Variable && !own.contains(id)) return false;
+      }
+    }
+    return true;
+  };
+  const auto first = std::stable_partition(fn.requirements.begin(), fn.requirements.end(),
+                                           [&](const Requirement& one) { return !is_of_owner(one); });
+  scope.requirements->insert(scope.requirements->end(), first, fn.requirements.end());
+  fn.requirements.erase(first, fn.requirements.end());
+}
+
 }  // namespace
 
 void read_signature(Context& cx, FnInfo& fn, Scope& scope) {
@@ -155,6 +125,7 @@ void read_signature(Context& cx, FnInfo& fn, Scope& scope) {
   fn.result = fn.ast->result ? check_type(*fn.ast->result, scope) : Type::of(Kind::Void);
   scope.missing_binders = nullptr;
   if (fn.ast->where) read_where(*fn.ast->where, scope, fn.requirements);
+  if (scope.requirements != nullptr) give_to_owner(fn, scope);
   if (fn.is_op) return;
   // A param whose type could not be read may be the one that names the binder.
   for (const ParamInfo& param : fn.params) {

@@ -34,6 +34,8 @@ void check_monitors(Context& cx, const Experiment& experiment, const ast::Sectio
 void check_logged_names(Context& cx);
 /// E0418: learning rates are above 0, as written and as experiments give them.
 void check_learning_rates(Context& cx);
+/// E0319: what rests on hparams alone holds for the values that the experiments give them, or leave them.
+void check_start_rules(Context& cx);
 /// E0325, E0309: what optimizers, schedules, callbacks and loggers are given keeps to `runtime/tables`, as written and as
 /// experiments give it.
 void check_argument_ranges(Context& cx);

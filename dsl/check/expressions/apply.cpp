@@ -62,10 +62,17 @@ std::optional<Span> element_place(const ExprView& chain, size_t i, const Context
   return !place.is_empty() && cx.sources.contains(place.source) ? std::optional(place) : std::nullopt;
 }
 
-/// While it lives, what is said of a call is said of an element of the chain that is called, with the call as a label.
+/// While it lives, what is said of a call, or required for it, is said of an element of the chain that is called, with the
+/// call as a label.
 class BlameElement {
  public:
-  BlameElement(std::optional<Span> element, Span call, Context& cx) : element_(element), call_(call), cx_(cx) {
+  BlameElement(std::optional<Span> element, Span call, Scope& scope)
+      : element_(element),
+        call_(call),
+        scope_(scope),
+        cx_(scope.cx),
+        first_obligation_(cx_.program.obligations.size()),
+        first_requirement_(scope.requirements != nullptr ? scope.requirements->size() : 0) {
     if (element_) aside_.emplace(cx_, found_);
   }
   ~BlameElement() {
@@ -80,6 +87,14 @@ class BlameElement {
       }
       cx_.report(std::move(diagnostic));
     }
+    std::vector<Obligation>& obligations = cx_.program.obligations;
+    for (size_t i = first_obligation_; i < obligations.size(); ++i) {
+      if (obligations[i].span == call_) obligations[i].span = *element_;
+    }
+    for (size_t i = first_requirement_; scope_.requirements != nullptr && i < scope_.requirements->size(); ++i) {
+      Requirement& one = (*scope_.requirements)[i];
+      if (one.origin == call_) one.origin = *element_;
+    }
   }
   BlameElement(const BlameElement&) = delete;
   BlameElement& operator=(const BlameElement&) = delete;
@@ -87,7 +102,10 @@ class BlameElement {
  private:
   std::optional<Span> element_;
   Span call_;
+  Scope& scope_;
   Context& cx_;
+  size_t first_obligation_;
+  size_t first_requirement_;
   diagnostics::Sink found_;
   std::optional<Aside> aside_;
 };
@@ -96,7 +114,7 @@ Expr apply_chain(const ExprView& chain, Expr value, Span span, Scope& scope) {
   Context& cx = scope.cx;
   const ExprId list = cx.keep(chain);
   for (size_t i = 0; i < chain.type.fields.size(); ++i) {
-    const BlameElement blame(element_place(chain, i, cx), span, cx);
+    const BlameElement blame(element_place(chain, i, cx), span, scope);
     Expr element{chain.type.fields[i].type, chain.span, node::ListElement{list, cx.keep(int_const(int64_t(i), span))}};
     std::vector<Given> given;
     given.push_back({std::nullopt, nullptr, std::move(value), span});

@@ -86,6 +86,7 @@ Expr call_by_signature(const FnInfo& op, CallSite& site) {
     case Kind::Draw: return value_call(op, std::move(*args), site.span, site.scope.cx);
     default: break;
   }
+  if (!require_sizes(op.result, binding, site.span, site.scope)) return error_at(site.span);
   Type result = substitute(op.result, binding, site.scope.cx);
   forget_unbound(result, free_atoms(op), site.scope.cx);
   return op_expr(op.id, std::move(result), site.span, site.scope.cx.keep(std::move(*args)));
@@ -145,6 +146,7 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
   };
   if (!read_or_blame_order(site, fn.params, read)) return error_at(site.span);
   put_requirements(fn.requirements, binding, {fn.params, args, receiver ? &*receiver : nullptr}, site.span, site.scope);
+  if (!require_sizes(fn.result, binding, site.span, site.scope)) return error_at(site.span);
   Type result = substitute(fn.result, binding, cx);
   forget_unbound(result, free, cx);
   if (site.scope.fn != 0) cx.callees[site.scope.fn].insert(fn.index);

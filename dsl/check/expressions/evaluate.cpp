@@ -95,6 +95,11 @@ struct Evaluator {
     }
     return make_bool(false);
   }
+  std::optional<Value> value(const node::TupleElement& part) const {
+    const auto* tuple = program.exprs[part.tuple].get<node::Tuple>();
+    const bool is_there = tuple != nullptr && part.index >= 0 && size_t(part.index) < tuple->elements.size();
+    return is_there ? of(tuple->elements[size_t(part.index)]) : std::nullopt;
+  }
   std::optional<Value> value(const node::Host& host) const {
     const auto a = of(host.args[0]);
     if (!a) return std::nullopt;

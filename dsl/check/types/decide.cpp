@@ -71,6 +71,8 @@ Truth decide(const Requirement& requirement, const Context& cx) {
       const bool holds = requirement.kind == Requirement::Kind::AtMost ? *constant <= 0 : *constant < 0;
       return holds ? Truth::Proven : Truth::False;
     }
+    case Requirement::Kind::Broadcasts:
+    case Requirement::Kind::OneForEach:
     case Requirement::Kind::Holds: return Truth::Open;  // `require_value` asks.
   }
   return Truth::Open;

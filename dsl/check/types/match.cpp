@@ -26,7 +26,12 @@ void report_false(const Requirement& requirement, Span use, Context& cx) {
     }
     cx.report(std::move(diagnostic));
   };
-  if (requirement.kind == Requirement::Kind::Divisible) {
+  if (requirement.is_size) {
+    diagnostics::Diagnostic diagnostic = diag::negative_dim(use, requirement.text, cx.text(requirement.right));
+    if (requirement.origin != use && !requirement.origin.is_empty())
+      diagnostic.label(requirement.origin, "it is a size here");
+    cx.report(std::move(diagnostic));
+  } else if (requirement.kind == Requirement::Kind::Divisible) {
     with_origin(diag::not_divisible(use, cx.text(requirement.left) + " / " + cx.text(requirement.right),
                                     cx.text(requirement.left), cx.text(requirement.right)));
   } else if (requirement.kind == Requirement::Kind::Equal && !requirement.is_where) {
@@ -45,7 +50,9 @@ host::Op comparison_of(Requirement::Kind kind) {
     case Requirement::Kind::Divisible: return host::Op::Equal;
     case Requirement::Kind::AtMost: return host::Op::LessEqual;
     case Requirement::Kind::Less: return host::Op::Less;
-    case Requirement::Kind::Holds: break;
+    case Requirement::Kind::Holds:
+    case Requirement::Kind::Broadcasts:
+    case Requirement::Kind::OneForEach: break;
   }
   return host::Op::Equal;
 }
@@ -68,11 +75,17 @@ void cancel_sizes(Requirement& requirement, const Context& cx) {
   }
 }
 
-/// Whether two equalities of one place ask for the same, whichever side is left.
+/// Whether two equalities of one place ask for the same, whichever side is left, or two for the same size.
 bool ask_same(const Requirement& one, const Requirement& other) {
+  if (one.is_size || other.is_size) return one.is_size && other.is_size && one.right == other.right;
   constexpr auto kEqual = Requirement::Kind::Equal;
   if (one.kind != kEqual || other.kind != kEqual || one.origin != other.origin) return false;
   return (one.left == other.left && one.right == other.right) || (one.left == other.right && one.right == other.left);
+}
+
+/// A number that is given to the library and lies where it may: nobody asks how that is known.
+bool is_plain(const Requirement& requirement) {
+  return requirement.is_size || (!requirement.use.is_empty() && requirement.bounds_left != requirement.bounds_right);
 }
 
 }  // namespace
@@ -101,7 +114,7 @@ bool require(Requirement requirement, Span use, Scope& scope) {
   switch (decide(requirement, cx)) {
     case Truth::False: report_false(written, use, cx); return false;
     case Truth::Proven:
-      if (cx.graph.modules[scope.module].is_library) return true;
+      if (cx.graph.modules[scope.module].is_library || is_plain(requirement)) return true;
       obligation.fate = Fate::Proven;
       obligation.why = "follows from the dims";
       cx.program.obligations.push_back(std::move(obligation));
@@ -119,6 +132,7 @@ bool require(Requirement requirement, Span use, Scope& scope) {
       needs_data = needs_data || atom.is_data;
     }
   }
+  if (at_start && requirement.is_size) return true;
   if (at_start) {
     obligation.fate = Fate::AtStart;
     obligation.why = needs_data ? "rests on the data" : "rests on hparams";
@@ -134,6 +148,7 @@ bool require(Requirement requirement, Span use, Scope& scope) {
     if (!is_there) scope.requirements->push_back(std::move(requirement));
     return true;
   }
+  if (requirement.is_size) return true;
   obligation.fate = Fate::FirstBatch;
   obligation.why = "rests on a dim that only run time knows";
   cx.program.obligations.push_back(std::move(obligation));

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "dsl/ast/walk.h"
 #include "dsl/check/expressions/expressions.h"
@@ -41,7 +42,7 @@ const std::string* own_param(const ExprView& expr, const Context& cx) {
 bool is_computed(const ExprView& expr) {
   return expr.is<node::Host>() || expr.is<node::Convert>() || expr.is<node::Not>() || expr.is<node::And>() ||
          expr.is<node::Or>() || expr.is<node::Equal>() || expr.is<node::In>() || expr.is<node::Range>() ||
-         expr.is<node::List>();
+         expr.is<node::List>() || expr.is<node::Tuple>() || expr.is<node::TupleElement>();
 }
 
 Rests rests_on(const ExprView& rule, const Context& cx) {
@@ -80,15 +81,21 @@ bool has_all(const ExprView& rule, const Arguments& given, const Context& cx) {
   return !any_child(rule, [&](ExprId part) { return !has_all(cx.at(part), given, cx); });
 }
 
+/// Whether one of the ints of a param, in its tuples, too, is `size`.
+bool is_of(const Type& param, const Polynomial& size) {
+  if (param.kind == Kind::Int) return param.value == size;
+  return param.kind == Kind::Tuple && std::any_of(param.fields.begin(), param.fields.end(),
+                                                  [&](const TypeField& field) { return is_of(field.type, size); });
+}
+
 /// Before its params have values: which side a rule of sizes bounds, and in `place` the last argument that it names.
 void note_bounds(Requirement& requirement, const Arguments& given, Span& place) {
   requirement.bounds_left = requirement.right.constant().has_value();
   requirement.bounds_right = requirement.left.constant().has_value();
   for (size_t i = 0; i < given.params.size(); ++i) {
-    const auto& size = given.params[i].type.value;
-    if (!size || given.values[i].span.is_empty()) continue;
+    if (given.values[i].span.is_empty()) continue;
     for (const Polynomial* side : {&requirement.left, &requirement.right}) {
-      if (*side == *size) place = given.values[i].span;
+      if (is_of(given.params[i].type, *side)) place = given.values[i].span;
     }
   }
 }
@@ -108,10 +115,14 @@ void compare_sizes(Requirement& requirement, const Context& cx) {
     case host::Op::Equal: requirement.kind = Requirement::Kind::Equal; break;
     case host::Op::LessEqual: requirement.kind = Requirement::Kind::AtMost; break;
     case host::Op::Less: requirement.kind = Requirement::Kind::Less; break;
+    case host::Op::GreaterEqual: requirement.kind = Requirement::Kind::AtMost; break;
+    case host::Op::Greater: requirement.kind = Requirement::Kind::Less; break;
     default: return;
   }
   requirement.left = *left.value;
   requirement.right = *right.value;
+  if (compared->op == host::Op::GreaterEqual || compared->op == host::Op::Greater)
+    std::swap(requirement.left, requirement.right);
   requirement.rule.reset();
 }
 
@@ -190,6 +201,24 @@ bool require_value(Requirement requirement, Span use, Scope& scope) {
   return true;
 }
 
+namespace {
+
+/// A rule of the tensor that is given for a param.
+bool put_on_tensor(Requirement requirement, const Binding& binding, const Arguments& given, Span use, Scope& scope) {
+  requirement.left = scope.cx.program.atoms.substitute(requirement.left, binding.dims);
+  for (Polynomial& size : requirement.onto) size = scope.cx.program.atoms.substitute(size, binding.dims);
+  for (size_t i = 0; i < given.params.size(); ++i) {
+    if (given.params[i].name != requirement.param) continue;
+    const Span place = given.values[i].span.is_empty() ? use : given.values[i].span;
+    return requirement.kind == Requirement::Kind::Broadcasts
+               ? require_broadcast(requirement, given.values[i], place, scope)
+               : require_one_for_each(requirement, given.values[i], place, scope);
+  }
+  return true;
+}
+
+}  // namespace
+
 bool put_requirements(const std::vector<Requirement>& requirements, const Binding& binding, const Arguments& given,
                       Span use, Scope& scope) {
   Context& cx = scope.cx;
@@ -201,7 +230,11 @@ bool put_requirements(const std::vector<Requirement>& requirements, const Bindin
   for (Requirement requirement : requirements) {
     Span place = use;
     if (requirement.rule && !has_all(*requirement.rule, given, cx)) continue;
-    if (requirement.is_where) note_bounds(requirement, given, place);
+    if (requirement.kind == Requirement::Kind::Broadcasts || requirement.kind == Requirement::Kind::OneForEach) {
+      holds = put_on_tensor(std::move(requirement), binding, given, use, scope) && holds;
+      continue;
+    }
+    if (requirement.is_where || requirement.is_size) note_bounds(requirement, given, place);
     requirement.left = cx.program.atoms.substitute(requirement.left, binding.dims);
     requirement.right = cx.program.atoms.substitute(requirement.right, binding.dims);
     if (requirement.rule) requirement.rule = with_arguments(*requirement.rule, given, place, cx);

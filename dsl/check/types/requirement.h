@@ -6,15 +6,19 @@ namespace ltr::check {
 
 /// A shape fact that the user of a declaration must satisfy.
 struct Requirement {
-  enum class Kind { Equal, Divisible, AtMost, Less, Holds };
+  enum class Kind { Equal, Divisible, AtMost, Less, Holds, Broadcasts, OneForEach };
   Kind kind = Kind::Equal;
   Polynomial left;
   Polynomial right;
   std::optional<Expr> rule;  ///< Holds: over the params of the declaration that requires it
-  std::string text;          ///< as written, `D % heads == 0`
+  std::string param;         ///< Broadcasts: the tensor that is given for it does so to a tensor of these dims
+  std::vector<Polynomial> onto;
+  int64_t axis = 0;  ///< OneForEach: of `param`, which has as many places there as `left`, if that is not 1
+  std::string text;  ///< as written, `D % heads == 0`
   Span origin;
   Span use;  ///< of a rule of the library: what the program gives, or calls, that has to keep it
   bool is_where = false;
+  bool is_size = false;       ///< AtMost: `right` is a size, which is 0 at least; asked of nobody when a run starts
   bool bounds_left = false;   ///< `left <= 4`: the rule itself says what is on the right
   bool bounds_right = false;  ///< `1 <= right`
 };

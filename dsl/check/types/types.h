@@ -76,6 +76,14 @@ Truth decide(const Requirement& requirement, const Context& cx);
 bool rests_on_params(const Polynomial& value, const Context& cx);
 /// `value` with `floor(H / 2)` as `H / 2` where a fact says that this is exact.
 Polynomial with_facts(const Polynomial& value, Context& cx);
+/// Requires that `size` may be one, 0 at least; `text` says what it is. What only a run knows is not asked for.
+bool require_size(const Polynomial& size, const std::string& text, Span use, Scope& scope);
+/// The same of all sizes in what a call gives, whose windows have to lie in what they slide over.
+bool require_sizes(const Type& declared, const Binding& binding, Span use, Scope& scope);
+/// `where broadcasts(mask, B, heads, S, S)`, of the library: whether `given` does so; reports it otherwise.
+bool require_broadcast(const Requirement& requirement, const ExprView& given, Span place, Scope& scope);
+/// `where one_for_each(channels, x, 1)`, of the library: whether `given` has so many places along that axis, if they are not 1.
+bool require_one_for_each(const Requirement& requirement, const ExprView& given, Span place, Scope& scope);
 /// Puts a requirement where it belongs: proven, reported as false, passed on to the declaration's
 /// user, or an obligation of the program.
 bool require(Requirement requirement, Span use, Scope& scope);

@@ -4,6 +4,19 @@ namespace ltr::check {
 
 namespace {
 
+/// Whether what a list of ints says may be sizes; reports it otherwise.
+bool are_sizes(const ExprView& list, const std::vector<Dim>& sizes, CallSite& site) {
+  const Context& cx = site.scope.cx;
+  const auto* written = list.get<node::List>();
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const bool is_written = written != nullptr && i < written->elements.size();
+    const Span place = is_written ? cx.at(written->elements[i]).span : list.span;
+    const Span use = place.is_empty() ? site.span : place;
+    if (sizes[i].group == 0 && !require_size(sizes[i].size, cx.source_text(use), use, site.scope)) return false;
+  }
+  return true;
+}
+
 // `full(B, 1, value)` has its value behind the dims, the others name what follows.
 Expr create(const FnInfo& op, bool has_value, CallSite& site) {
   bool value_is_named = false;
@@ -12,6 +25,7 @@ Expr create(const FnInfo& op, bool has_value, CallSite& site) {
   if (!dims) return error_at(site.span);
   auto sizes = dims_of(*dims, site);
   if (!sizes) return error_at(site.span);
+  if (!are_sizes(*dims, *sizes, site)) return error_at(site.span);
   if (sizes->size() == 1 && sizes->front().group == 0 && library::info(op.id).begins_matrices) {
     site.scope.cx.report(
         diag::wrong_argument(site.span, "`" + op.name + "` begins matrices: it needs two dims at least")
@@ -22,6 +36,7 @@ Expr create(const FnInfo& op, bool has_value, CallSite& site) {
   rest.name = op.name;
   rest.module = op.module;
   rest.params.assign(op.params.begin() + 1, op.params.end());
+  rest.requirements = op.requirements;
   Element element = Element::Float;
   std::vector<Expr> args;
   if (has_value) {
@@ -63,7 +78,7 @@ Expr rule_randint(const FnInfo& op, CallSite& site) {
   auto args = plain_arguments(op, site);
   if (!args) return error_at(site.span);
   auto sizes = dims_of((*args)[2], site);
-  if (!sizes) return error_at(site.span);
+  if (!sizes || !are_sizes((*args)[2], *sizes, site)) return error_at(site.span);
   return typed_call(op, Type::tensor(Element::I64, std::move(*sizes)), site, std::move(*args));
 }
 

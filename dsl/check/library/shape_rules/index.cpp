@@ -34,6 +34,30 @@ bool want_rank_of(const ExprView& index, const Type& tensor, CallSite& site) {
 
 }  // namespace
 
+namespace {
+
+/// Whether the index stays within the tensor along the other axes; reports it otherwise.
+bool want_index_within(const ExprView& index, const Type& tensor, size_t axis, CallSite& site) {
+  const Context& cx = site.scope.cx;
+  for (size_t i = 0; i < tensor.dims.size(); ++i) {
+    const Dim &own = index.type.dims[i], &whole = tensor.dims[i];
+    if (i == axis || own.group != 0 || whole.group != 0) continue;
+    Requirement fits;
+    fits.kind = Requirement::Kind::AtMost;
+    fits.left = own.size;
+    fits.right = whole.size;
+    if (decide(fits, cx) != Truth::False) continue;
+    site.scope.cx.report(
+        diag::dims_differ(index.span.is_empty() ? site.span : index.span,
+                          "the index of `" + site.name + "` is larger than its tensor along axis " + std::to_string(i))
+            .note("they are {} and {}", cx.text(index.type), cx.text(tensor)));
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 Expr rule_topk(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
   auto args = plain_arguments(op, site);
@@ -101,7 +125,9 @@ Expr rule_gather(const FnInfo& op, CallSite& site) {
   auto args = plain_arguments(op, site);
   if (!args || !want_tensor((*args)[0], site) || !want_places((*args)[2], site)) return error_at(site.span);
   Type type = (*args)[0].type;
-  if (!axis_of((*args)[1], type, site) || !want_rank_of((*args)[2], type, site)) return error_at(site.span);
+  const auto axis = axis_of((*args)[1], type, site);
+  if (!axis || !want_rank_of((*args)[2], type, site) || !want_index_within((*args)[2], type, *axis, site))
+    return error_at(site.span);
   type.dims = (*args)[2].type.dims;
   return typed_call(op, std::move(type), site, std::move(*args));
 }
@@ -114,7 +140,9 @@ Expr rule_scatter(const FnInfo& op, CallSite& site) {
   adopt_element(*args, 0, 3, site.scope.cx);
   const Type type = (*args)[0].type;
   const Type& source = (*args)[3].type;
-  if (!axis_of((*args)[1], type, site) || !want_rank_of((*args)[2], type, site)) return error_at(site.span);
+  const auto axis = axis_of((*args)[1], type, site);
+  if (!axis || !want_rank_of((*args)[2], type, site) || !want_index_within((*args)[2], type, *axis, site))
+    return error_at(site.span);
   if (source.element != type.element) {
     cx.report(
         diag::wrong_element(site.span, "`" + op.name + "` cannot write " + cx.text(source) + " into " + cx.text(type)));

@@ -16,7 +16,10 @@ Expr rule_pad(const FnInfo& op, CallSite& site) {
   for (size_t i = 0; i < sizes.size(); i += 2) {
     Dim& dim = type.dims[type.dims.size() - 1 - i / 2];
     const bool is_known = sizes[i].type.value && sizes[i + 1].type.value;
+    const Polynomial before = dim.size;
     dim.size = is_known ? dim.size + *sizes[i].type.value + *sizes[i + 1].type.value : atoms.unknown();
+    const std::string text = site.scope.cx.text(before) + " + " + site.scope.cx.source_text((*args)[1].span);
+    if (dim.group == 0 && !require_size(dim.size, text, (*args)[1].span, site.scope)) return error_at(site.span);
   }
   return typed_call(op, std::move(type), site, std::move(*args));
 }

@@ -79,6 +79,16 @@ Expr rule_reshape(const FnInfo& op, CallSite& site) {
     }
   }
   if (inferred) {
+    Requirement divisible;
+    divisible.kind = Requirement::Kind::Divisible;
+    divisible.left = before;
+    divisible.right = after;
+    if (!is_open && after != Polynomial(0) && decide(divisible, cx) == Truth::False) {
+      Type wanted = Type::tensor(tensor.type.element, dims);
+      cx.report(diag::reshape_count(site.span, cx.text(before), cx.text(type_before), "a multiple of " + cx.text(after),
+                                    cx.text(wanted)));
+      return error_at(site.span);
+    }
     dims[*inferred].size = is_open ? atoms.unknown() : atoms.exact(before, after);
   } else if (!is_open && !atoms.mentions_unknown(after) && !require_equal(before, after, site.span, site.scope, true)) {
     Type wanted = Type::tensor(tensor.type.element, dims);

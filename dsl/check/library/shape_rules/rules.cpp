@@ -5,7 +5,7 @@
 namespace ltr::check {
 
 std::optional<std::vector<Expr>> plain_arguments(const FnInfo& op, CallSite& site) {
-  Binding ignored;
+  Binding binding;
   const auto bound = bind_arguments(op.params, site, op.name);
   if (!bound) return std::nullopt;
   std::vector<Expr> args;
@@ -25,6 +25,8 @@ std::optional<std::vector<Expr>> plain_arguments(const FnInfo& op, CallSite& sit
     has_error = has_error || args.back().type.is_error();
   }
   if (has_error) return std::nullopt;
+  for (size_t i = 0; i < op.params.size(); ++i) bind_sizes(op.params[i].type, args[i].type, binding, site.scope.cx);
+  put_requirements(op.requirements, binding, {op.params, args}, site.span, site.scope);
   return args;
 }
 
