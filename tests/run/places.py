@@ -155,7 +155,9 @@ def loads(folder, file, count):
     source = folder / "loaded.ltr"
     source.write_text(LOADED)
     result = run(LTRC, "check", source)
-    check("a block of all forms has the names of the file", result.returncode == 0 and not result.text, result.text)
+    # Some of its forms are there to be named, and nothing reads them.
+    others = [line for line in result.text.splitlines() if line.startswith(("error[", "warning[")) and "[W0407]" not in line]
+    check("a block of all forms has the names of the file", result.returncode == 0 and not others, result.text)
     frozen = 4 * 4 * 4
     weights = json.loads(run(LTRC, "plan", source, "--json").stdout)["weights"]
     check("the plan knows what is frozen", weights == {"trained": count - frozen, "not_trained": frozen}, weights)
