@@ -181,7 +181,7 @@ class Network:
             self.parts.append(f"  callbacks {{ {', '.join(callbacks)} }}")
         self.parts += ["  tags { kind = \"random\" }" if rng.random() < 0.3 else "", "}"]
         if rng.random() < 0.4:
-            self.parts += ["", "experiment large amends e {", f"  set D = {2 * self.sizes['D']}, mode = \"b\", extra = 3",
+            self.parts += ["", "experiment other amends e {", f"  set D = {self.sizes['D']}, mode = \"b\", extra = 3",
                            "  trainer { epochs = 2 }", "}"]
 
     def tests(self):
