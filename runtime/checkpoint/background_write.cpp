@@ -1,23 +1,10 @@
 #include "runtime/checkpoint/background_write.h"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <utility>
 
+#include "runtime/tensor/parallel.h"
+
 namespace ltr {
-
-namespace {
-
-/// Training comes first: of a core that both want the thread gets a thirtieth, of one that is idle all. It is not the last of
-/// the machine: a program that was started with a priority keeps it before others.
-void yield_to_training() {
-  constexpr int kLess = 15;
-  const auto thread = id_t(gettid());
-  setpriority(PRIO_PROCESS, thread, getpriority(PRIO_PROCESS, thread) + kLess);
-}
-
-}  // namespace
 
 BackgroundWrite::~BackgroundWrite() {
   if (thread_.joinable()) thread_.join();

@@ -19,6 +19,7 @@
 #include "runtime/tensor/device.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/mode.h"
+#include "runtime/tensor/parallel.h"
 #include "runtime/tensor/precision.h"
 
 namespace ltr::data {
@@ -283,6 +284,8 @@ void Loader::Impl::start_workers() {
 
 void Loader::Impl::work() {
   const CrashStack stack;  // a crash in a map is told as one in a step
+  // Of threads that share a step, one that waits for its core holds up all.
+  yield_to_training();
   at::set_num_threads(1);
   std::unique_lock lock(mutex);
   ++ready_threads;

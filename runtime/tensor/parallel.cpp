@@ -1,6 +1,8 @@
 #include "runtime/tensor/parallel.h"
 
 #include <ATen/Parallel.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #if defined(_OPENMP)
 #include <omp.h>
@@ -11,6 +13,12 @@ namespace ltr {
 // ATen's template is parallel only where OpenMP is compiled, which this file alone is.
 void parallel_for(int64_t begin, int64_t end, int64_t grain, c10::function_ref<void(int64_t, int64_t)> part) {
   at::parallel_for(begin, end, grain, part);
+}
+
+void yield_to_training() {
+  constexpr int kLess = 15;
+  const auto thread = id_t(gettid());
+  setpriority(PRIO_PROCESS, thread, getpriority(PRIO_PROCESS, thread) + kLess);
 }
 
 void Meeting::wait() {

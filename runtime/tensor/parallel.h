@@ -25,6 +25,10 @@ class Meeting {
   alignas(64) std::atomic<int> round_{0};
 };
 
+/// Training comes before this thread: of a core that both want it gets a thirtieth, of one that is idle all. It is not the last of
+/// the machine: a program that was started with a priority keeps it before others.
+void yield_to_training();
+
 /// Runs `work(index, threads, meeting)` on `threads` threads at once, alone inside another parallel region. It throws nothing.
 void run_team(int threads, c10::function_ref<void(int, int, Meeting&)> work);
 
