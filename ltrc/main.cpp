@@ -1,7 +1,11 @@
 #include <fmt/core.h>
+#include <malloc.h>
 #include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include <cstdlib>
 #include <set>
 
 #include "codegen/ir/internal_error.h"
@@ -209,8 +213,31 @@ int main_on_deep_stack(const std::vector<std::string>& words) {
 
 }  // namespace ltr::driver
 
+namespace {
+
+/// One thread works, and the process soon ends: memory comes in one large step, on huge pages where the system has them, and none is
+/// given back between. What of it is not used is never there.
+void take_memory_in_large_steps() {
+#if defined(__GLIBC__)
+  constexpr int kStep = 64 << 20;
+  constexpr uintptr_t kPage = 2 << 20;
+  mallopt(M_ARENA_MAX, 1);
+  mallopt(M_TOP_PAD, kStep);
+  mallopt(M_TRIM_THRESHOLD, 16 * kStep);
+  mallopt(M_MMAP_THRESHOLD, kStep);
+  // More than what was there before is the first step; volatile, or compilers leave out what nobody uses.
+  void* const volatile first = std::malloc(1 << 20);
+  std::free(first);
+  const auto end = reinterpret_cast<uintptr_t>(sbrk(0)) / kPage * kPage;
+  madvise(reinterpret_cast<void*>(end - kStep + kPage), kStep - kPage, MADV_HUGEPAGE);
+#endif
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace ltr::driver;
+  take_memory_in_large_steps();
   watch_output();
   return end_output(main_on_deep_stack({argv + 1, argv + argc}));
 }
