@@ -21,7 +21,7 @@ using plan::PlannedStep;
 using plan::Recording;
 using plan::Refusal;
 
-/// What of a batch and of the weights decides the graph, in numbers: asked for each batch.
+/// What of a batch and of the weights decides the graph, in numbers.
 void read_key(const StepInfo& step, const RunRequest& request, const Batch& batch, size_t stream,
               std::vector<int64_t>& key) {
   key = {int64_t(stream), batch.size, is_training()};
@@ -41,23 +41,6 @@ void read_key(const StepInfo& step, const RunRequest& request, const Batch& batc
     key.insert(key.end(), text.begin(), text.end());
   }
   for (const Entry& entry : request.root.state().weights) key.push_back(In(entry.tensor)->requires_grad());
-}
-
-/// The same as a row of numbers and texts: checkpoints have it.
-Str key_of(const StepInfo& step, const RunRequest& request, const Batch& batch, size_t stream) {
-  Str key = fmt::format("{}/{}/{}", stream, batch.size, is_training());
-  for (const int field : step.fields) {
-    if (size_t(field) >= batch.fields.size() || !batch.fields[size_t(field)].defined()) {
-      key += "/none";
-      continue;
-    }
-    const In tensor(batch.fields[size_t(field)]);
-    key += fmt::format("/{}:{}", int(tensor->scalar_type()), fmt::join(tensor->sizes(), ","));
-  }
-  for (const Value& param : request.predict_params) key += "/" + param.to_text();
-  key += '/';
-  for (const Entry& entry : request.root.state().weights) key += In(entry.tensor)->requires_grad() ? '1' : '0';
-  return key;
 }
 
 bool holds(const std::vector<plan::Guard>& guards, const Context& cx) {
@@ -111,8 +94,9 @@ class PlanRunner : public StepRunner {
     PlannedStep* const planned = plan_for(step, here, stream, number);
     if (planned == nullptr) return torch_->run(step, here, stream, number);
     const StepScope scope(session_, step, here, stream, number);
-    const bool is_alone = session_.is_alone() && !step.is_manual;
-    planned->run(session_, here, {.is_alone = is_alone, .takes_rows = is_alone && session_.takes_rows()});
+    planned->run(
+        session_, here,
+        {.is_alone = !step.is_manual && session_.is_alone(), .takes_rows = !step.is_manual && session_.takes_rows()});
   }
 
  private:
@@ -142,7 +126,7 @@ class PlanRunner : public StepRunner {
 
   PlannedStep* plan(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number,
                     std::vector<Planned>& plans) {
-    const Str key = key_of(step, session_.request, batch, stream);
+    const Str key = fmt::format("{}", fmt::join(key_, ","));
     std::unique_ptr<PlannedStep> planned;
     Option<Refusal> refusal;
     bool is_admitted = true;
