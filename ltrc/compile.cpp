@@ -81,8 +81,10 @@ bool check_source(source::SourceId id, Compilation& compilation) {
   return true;
 }
 
-void analyze_source(source::SourceId id, Compilation& compilation) {
-  if (!check_source(id, compilation)) return;
+}  // namespace
+
+void check_whole(Compilation& compilation) {
+  if (!compilation.program) return;
   timed(compilation, "logic", [&] {
     lower::Options options = lower_options(compilation);
     options.has_errors = compilation.sink->has_errors();
@@ -92,8 +94,6 @@ void analyze_source(source::SourceId id, Compilation& compilation) {
   });
   check_externs(compilation);
 }
-
-}  // namespace
 
 std::set<uint32_t> library_sources(const Compilation& compilation) {
   std::set<uint32_t> sources;
@@ -106,12 +106,7 @@ std::set<uint32_t> library_sources(const Compilation& compilation) {
 void analyze(const std::string& file, const Common& common, Compilation& compilation) {
   compilation.sink = std::make_unique<diagnostics::Sink>(common.max_errors);
   const auto id = diagnostics::load_source(file, compilation.sources, *compilation.sink);
-  if (id) analyze_source(*id, compilation);
-}
-
-void analyze_text(const std::string& path, std::string text, const Common& common, Compilation& compilation) {
-  compilation.sink = std::make_unique<diagnostics::Sink>(common.max_errors);
-  analyze_source(compilation.sources.add(path, std::move(text)), compilation);
+  if (id && check_source(*id, compilation)) check_whole(compilation);
 }
 
 void check_text(const std::string& path, std::string text, Compilation& compilation) {
@@ -197,7 +192,7 @@ Compiled compile(const std::string& file, const Common& common, const toolchain:
   ir::Module module = to_ir(compilation, "", nullptr);
   const std::string cpp = to_cpp(compilation, module);
   const toolchain::Built built = timed(compilation, "c++", [&] {
-    return toolchain::build(cpp, key, compilation.program->name, installation, options, objects);
+    return toolchain::build(cpp, emit::kParts, key, compilation.program->name, installation, options, objects);
   });
   if (built.failure) {
     fmt::print(stderr, "error: {}\n  = help: {}\n", built.failure->message, built.failure->cure);

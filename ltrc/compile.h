@@ -40,11 +40,11 @@ struct Compilation {
 std::set<uint32_t> library_sources(const Compilation& compilation);
 /// Source to typed program. What is wrong lies in the sink.
 void analyze(const std::string& file, const Common& common, Compilation& compilation);
-/// The same for a text that is in no file yet, or in another state there: `path` is where it
+/// Its first half: names, types and sizes, of a text that is in no file yet, or in another state there; `path` is where it
 /// belongs.
-void analyze_text(const std::string& path, std::string text, const Common& common, Compilation& compilation);
-/// Names, types and sizes of a text alone, which is what a change of names can break.
 void check_text(const std::string& path, std::string text, Compilation& compilation);
+/// Its second half: what only the whole code tells, and the C++ files.
+void check_whole(Compilation& compilation);
 
 /// Typed program to Step IR, through the passes. `dump_after` names a pass whose text is wanted in
 /// `dump`.

@@ -185,7 +185,7 @@ Stmt give_back();
 Stmt block(Body body);
 Stmt branch(Expr condition, Body then_body, Body else_body = {});
 
-/// Text of a file. `path` is its own, for the `#line` that leads back from `.ltr` lines.
+/// Text of a file in `kParts` parts. `path` is its own, for the `#line` that leads back from `.ltr` lines.
 std::string print(const File& file, const std::string& path);
 std::string print(const Header& header);
 std::string print(const Expr& expr);

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "codegen/emit/cpp_ast.h"
+#include "codegen/emit/emit.h"
 
 namespace ltr::emit::cpp {
 namespace {
@@ -77,14 +78,29 @@ class Printer {
       if (function.owner.empty()) line(head(function, false) + ";");
     }
     for (const Global& global : file.variables) this->global(global);
-    for (const Function& function : file.functions) {
-      line("");
-      this->function(function);
-    }
     line("");
     line("}  // namespace " + file.name_space);
     line("");
-    function(file.main);
+    line("#ifndef LTR_PARTS");
+    line("#define LTR_PARTS " + std::to_string((1 << kParts) - 1));
+    line("#endif");
+    const size_t count = file.functions.size();
+    for (size_t k = 0; k < kParts; ++k) {
+      const size_t begin = count * k / kParts;
+      const size_t end = count * (k + 1) / kParts;
+      if (begin == end && k > 0) continue;
+      line("");
+      line("#if LTR_PARTS & " + std::to_string(1 << k));
+      line("namespace " + file.name_space + " {");
+      for (size_t i = begin; i < end; ++i) {
+        line("");
+        function(file.functions[i]);
+      }
+      line("");
+      line("}  // namespace " + file.name_space);
+      if (k == 0) function(file.main);
+      line("#endif");
+    }
     return std::move(out_);
   }
 
@@ -283,7 +299,7 @@ class Printer {
   }
 
   void global(const Global& global) {
-    const std::string lead = global.is_constexpr ? "constexpr " : "static ";
+    const std::string lead = global.is_constexpr ? "constexpr " : "inline ";
     const std::string shown = lead + type_text(global.type) + " " + global.name + (global.is_array ? "[]" : "");
     if (!global.has_value) return line(shown + ";");
     if (!global.is_array) return line(shown + " = " + expr(global.value) + ";");

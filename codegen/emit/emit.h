@@ -1,10 +1,15 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "codegen/ir/tables.h"
 
 namespace ltr::emit {
+
+/// What is emitted has so many parts: the functions of part k stand where bit k of the macro `LTR_PARTS` is set, and all do
+/// where it is not defined. So several compilers share one file.
+constexpr size_t kParts = 16;
 
 /// The C++ program of a module with tables. `path` is the file that it will be written to, for `#line`.
 std::string emit(const ir::Module& module, const std::string& path);

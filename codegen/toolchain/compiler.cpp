@@ -1,5 +1,7 @@
+#include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
@@ -79,9 +81,25 @@ bool is_full(const fs::path& folder, const std::string& output) {
          (says_nothing && !error && space.available < kProgramBytes);
 }
 
+/// How many compilers share a file of so many bytes: one for each core, as long as its own part takes longer than the headers
+/// that each reads.
+size_t compiler_count(size_t bytes) {
+  constexpr size_t kWorthwhile = 12 << 10;
+  cpu_set_t cores;
+  const size_t count = sched_getaffinity(0, sizeof(cores), &cores) == 0 ? CPU_COUNT(&cores) : 1;
+  return std::clamp<size_t>(bytes / kWorthwhile, 1, count);
+}
+
+/// Every so many-th part from the first one on.
+unsigned mask_of(size_t first, size_t count, size_t parts) {
+  unsigned mask = 0;
+  for (size_t k = first; k < parts; k += count) mask |= 1U << k;
+  return mask;
+}
+
 }  // namespace
 
-Built build(const std::string& cpp, const std::string& key, const std::string& name, const Installation& installation,
+Built build(const std::string& cpp, size_t parts, const std::string& key, const std::string& name, const Installation& installation,
             const CompileOptions& options, const std::vector<ExternObject>& objects) {
   std::error_code error;
   const fs::path folder = cache_folder() / "programs" / key;
@@ -106,21 +124,36 @@ Built build(const std::string& cpp, const std::string& key, const std::string& n
   const std::string compiler = cpp_compiler();
   // Generated code calls the library, where the time goes: a step of a tiny network takes as long with `-Og` as with `-O1`,
   // which compiles a quarter slower.
-  std::vector<std::string> words = compile_command(installation, options, "g");
-  // The assembler runs beside the compiler, and the linker looks for no code that is still to be compiled: a tenth of a
-  // small build.
-  words.insert(words.end(), {"-w", "-pipe", "-fno-use-linker-plugin"});
+  const std::vector<std::string> shared = compile_command(installation, options, "g");
+  std::vector<Command> compilers;
+  std::vector<std::string> linked;
+  const size_t count = std::min(compiler_count(cpp.size()), parts);
+  for (size_t i = 0; i < count; ++i) {
+    Command& one = compilers.emplace_back(Command{shared, work / ("log." + std::to_string(i))});
+    linked.push_back((work / ("part." + std::to_string(i) + ".o")).string());
+    // The assembler runs beside the compiler.
+    one.words.insert(one.words.end(), {"-w", "-pipe", "-DLTR_PARTS=" + std::to_string(mask_of(i, count, parts)), "-c",
+                                       source.string(), "-o", linked.back()});
+  }
+  Finished finished;
+  for (Finished& one : run_all(compilers)) {
+    if (finished.status <= 0) finished = std::move(one);
+  }
   const std::string library = installation.library.string();
-  words.insert(words.end(), {source.string(), "-o", program.string()});
   bool has_cuda = false;
   for (const ExternObject& object : objects) {
-    words.push_back(object.file.string());
+    linked.push_back(object.file.string());
     has_cuda = has_cuda || object.is_cuda;
   }
-  words.insert(words.end(), {"-L" + library, "-lltr_runtime", "-Wl,-rpath," + library, "-Wl,-rpath,$ORIGIN/lib",
-                             "-Wl,--allow-shlib-undefined"});
-  if (has_cuda) add_cuda_libraries(words);
-  const Finished finished = run(words, log);
+  if (finished.status == 0) {
+    std::vector<std::string> words = shared;
+    words.insert(words.end(), linked.begin(), linked.end());
+    // No object holds code that is still to be compiled, so nothing looks for it.
+    words.insert(words.end(), {"-fno-use-linker-plugin", "-o", program.string(), "-L" + library, "-lltr_runtime",
+                               "-Wl,-rpath," + library, "-Wl,-rpath,$ORIGIN/lib", "-Wl,--allow-shlib-undefined"});
+    if (has_cuda) add_cuda_libraries(words);
+    finished = run(words, log);
+  }
   if (finished.status == -1) {
     fs::remove_all(work, error);
     return fail("there is no C++ compiler `" + compiler + "`", "install g++, or set CXX to a compiler with C++20");

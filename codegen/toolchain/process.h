@@ -11,7 +11,14 @@ struct Finished {
   std::string output;
 };
 
-/// Runs a program to its end, its output (both streams) going to `log`.
+/// A program with its arguments; its output (both streams) goes to `log`.
+struct Command {
+  std::vector<std::string> words;
+  std::filesystem::path log;
+};
+
+/// Runs programs beside each other to their ends.
+std::vector<Finished> run_all(const std::vector<Command>& commands);
 Finished run(const std::vector<std::string>& words, const std::filesystem::path& log);
 
 }  // namespace ltr::toolchain

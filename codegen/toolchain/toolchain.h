@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -70,8 +71,8 @@ std::vector<std::string> compile_command(const Installation& installation, const
 
 /// Compiles and links `cpp` with the user's C++ compiler (`CXX`, else `c++`) into the cache. Two
 /// builds of one key at the same time give the same file: each links its own and renames it into
-/// place.
-Built build(const std::string& cpp, const std::string& key, const std::string& name, const Installation& installation,
+/// place. Several compilers may share it: functions of its `parts` stand where their bits of the macro `LTR_PARTS` are set.
+Built build(const std::string& cpp, size_t parts, const std::string& key, const std::string& name, const Installation& installation,
             const CompileOptions& options, const std::vector<ExternObject>& objects = {});
 
 }  // namespace ltr::toolchain

@@ -16,6 +16,8 @@ namespace {
 
 /// Larger workspaces are not searched to the end.
 constexpr size_t kMaxFiles = 300;
+/// So many snapshots that nobody needs stay while one request follows the other.
+constexpr size_t kMaxPast = 16;
 
 std::optional<std::string> read_file(const std::string& path) {
   std::error_code failed;
@@ -40,8 +42,11 @@ int Server::run() {
     for (const auto& [uri, document] : documents_) {
       if (document.publish_at && (!deadline || *document.publish_at < *deadline)) deadline = document.publish_at;
     }
-    if (const auto incoming = connection_.wait(deadline)) take(*incoming);
+    if (!past_.empty() && (!deadline || *deadline > Clock::now() + kIdle)) deadline = Clock::now() + kIdle;
+    const auto incoming = connection_.wait(deadline);
+    if (incoming) take(*incoming);
     publish_due();
+    if (!incoming || past_.size() > kMaxPast) past_.clear();
   }
   return is_shut_down_ || !has_exited_ ? driver::kOk : driver::kErrors;
 }
@@ -81,7 +86,6 @@ void Server::take_request(const Json& id, const std::string& method, const Json&
   if (is_shut_down_) return connection_.fail(id, ErrorCode::InvalidRequest, "the server was shut down");
   try {
     Json result = handler->second(params);
-    closed_.clear();
     if (connection_.take_cancelled(id)) return connection_.fail(id, ErrorCode::RequestCancelled, "cancelled");
     connection_.answer(id, std::move(result));
   } catch (const Json::exception& error) {
@@ -153,13 +157,23 @@ Server::Document& Server::document(const Json& params) {
   return found->second;
 }
 
-const Snapshot& Server::snapshot(Document& document) {
-  if (!document.snapshot) document.snapshot = take_snapshot(document.path, document.text);
+const Snapshot& Server::snapshot(Document& document, Reach reach) {
+  const bool is_enough =
+      document.snapshot && (reach == Reach::Mentioned || document.snapshot->compilation.reach == Reach::Whole);
+  if (is_enough) return *document.snapshot;
+  if (document.snapshot) past_.push_back(std::move(document.snapshot));
+  document.snapshot = take_snapshot(document.path, document.text, reach);
+  return *document.snapshot;
+}
+
+const Snapshot& Server::complete_snapshot(Document& document) {
+  snapshot(document);
+  document.snapshot->complete();
   return *document.snapshot;
 }
 
 void Server::changed(Document& document) {
-  document.snapshot.reset();
+  if (document.snapshot) past_.push_back(std::move(document.snapshot));
   document.publish_at = Clock::now() + kQuiet;
 }
 
@@ -222,7 +236,7 @@ void Server::publish_due() {
 
 void Server::publish(Document& document) {
   document.publish_at.reset();
-  Diagnostics found = diagnostics_of(snapshot(document));
+  Diagnostics found = diagnostics_of(complete_snapshot(document));
   Json own = {{"uri", document.uri}, {"diagnostics", std::move(found.own)}};
   if (document.version.is_number_integer()) own["version"] = document.version;
   connection_.notify("textDocument/publishDiagnostics", std::move(own));
@@ -269,8 +283,8 @@ std::vector<const Snapshot*> Server::others(const Document& document) {
     for (const resolve::Module& module : document.snapshot->compilation.graph->modules)
       is_near = is_near || module.path == path;
     if (!text || !is_near) continue;
-    closed_.push_back(take_snapshot(path, std::move(*text)));
-    all.push_back(closed_.back().get());
+    past_.push_back(take_snapshot(path, std::move(*text), Reach::Mentioned));
+    all.push_back(past_.back().get());
   }
   return all;
 }
@@ -304,8 +318,9 @@ void Server::add_features() {
     const source::LineIndex lines(asked.text);
     const uint32_t offset = offset_of(asked.text, lines, params.at("position"));
     std::string whole = without_word(asked.text, offset);
-    if (whole == asked.text) return completion(snapshot(asked), asked.text, offset);
-    return completion(*take_snapshot(asked.path, std::move(whole)), asked.text, offset);
+    if (whole == asked.text) return completion(snapshot(asked, Reach::Whole), asked.text, offset);
+    past_.push_back(take_snapshot(asked.path, std::move(whole), Reach::Whole));
+    return completion(*past_.back(), asked.text, offset);
   };
   requests_["textDocument/references"] = [this](const Json& params) -> Json {
     Document& asked = document(params);
@@ -331,7 +346,7 @@ void Server::add_features() {
   };
   requests_["textDocument/codeAction"] = [this](const Json& params) -> Json {
     Document& asked = document(params);
-    return code_actions(snapshot(asked), asked.uri, params.at("range"));
+    return code_actions(complete_snapshot(asked), asked.uri, params.at("range"));
   };
   requests_["textDocument/documentLink"] = [this](const Json& params) -> Json {
     return document_links(snapshot(document(params)), folders_);

@@ -15,6 +15,7 @@ namespace ltr::language_server {
 class Server {
  public:
   static constexpr std::chrono::milliseconds kQuiet{150};
+  static constexpr std::chrono::milliseconds kIdle{20};  ///< nobody waits any more
 
   Server();
   /// Until `exit` or the end of stdin. Gives the exit status that the protocol asks for.
@@ -44,7 +45,8 @@ class Server {
   Json capabilities() const;
 
   Document& document(const Json& params);
-  const Snapshot& snapshot(Document& document);
+  const Snapshot& snapshot(Document& document, Reach reach = Reach::Mentioned);
+  const Snapshot& complete_snapshot(Document& document);
   void changed(Document& document);
   void changed_on_disk();
   void publish_due();
@@ -57,7 +59,9 @@ class Server {
   std::map<std::string, Handler> notifications_;
   std::map<std::string, Document> documents_;  ///< by URI
   std::vector<std::string> folders_;
-  std::vector<std::unique_ptr<Snapshot>> closed_;  ///< of files that are not open, for one request
+  /// Of former states, and of files that are not open, for one request. They are freed when nobody waits, since that takes as
+  /// long as many an answer.
+  std::vector<std::unique_ptr<Snapshot>> past_;
   bool is_initialized_ = false;
   bool is_shut_down_ = false;
   bool has_exited_ = false;

@@ -47,7 +47,17 @@ Json Snapshot::location(Span span) const {
   return {{"uri", uri_of(place)}, {"range", range(span)}};
 }
 
-std::unique_ptr<Snapshot> take_snapshot(const std::string& path, std::string text) {
+void Snapshot::complete() {
+  if (is_complete || !failure.empty()) return;
+  is_complete = true;
+  try {
+    driver::check_whole(compilation);
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+}
+
+std::unique_ptr<Snapshot> take_snapshot(const std::string& path, std::string text, Reach reach) {
   auto snapshot = std::make_unique<Snapshot>();
   snapshot->path = path;
   if (source::find_invalid_utf8(text)) {
@@ -57,8 +67,8 @@ std::unique_ptr<Snapshot> take_snapshot(const std::string& path, std::string tex
     }
   }
   try {
-    snapshot->compilation.reach = resolve::Reach::Whole;  // it shows what one could write
-    driver::analyze_text(path, std::move(text), {}, snapshot->compilation);
+    snapshot->compilation.reach = reach;
+    driver::check_text(path, std::move(text), snapshot->compilation);
   } catch (const std::exception& error) {
     snapshot->failure = error.what();
   }

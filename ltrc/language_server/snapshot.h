@@ -10,13 +10,19 @@ namespace ltr::language_server {
 /// The id of the program's own file in every compilation.
 inline constexpr source::SourceId kMain{1};
 
-/// One state of one document, analysed. Everything that is answered comes from one of these.
+/// How much of the library is read: all of it where is shown what one could write.
+using resolve::Reach;
+
+/// One state of one document, analysed as far as what is asked needs it. Everything that is answered comes from one of these.
 struct Snapshot {
   std::string path;
   driver::Compilation compilation;
   std::unique_ptr<Index> index;
+  bool is_complete = false;
   std::string failure;  ///< what `ltrc` itself did wrong with this text; empty if nothing
 
+  /// With what only its whole code tells, which nothing but diagnostics shows.
+  void complete();
   const source::SourceManager& sources() const { return compilation.sources; }
   std::string_view text() const { return compilation.sources.text(kMain); }
   const source::LineIndex& lines() const { return compilation.sources.lines(kMain); }
@@ -28,7 +34,7 @@ struct Snapshot {
   Json location(Span span) const;
 };
 
-std::unique_ptr<Snapshot> take_snapshot(const std::string& path, std::string text);
+std::unique_ptr<Snapshot> take_snapshot(const std::string& path, std::string text, Reach reach);
 
 /// A path as the compiler names it as the path of a file that can be opened: that of a library file
 /// is a read-only copy in the cache.
