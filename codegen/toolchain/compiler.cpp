@@ -99,8 +99,8 @@ unsigned mask_of(size_t first, size_t count, size_t parts) {
 
 }  // namespace
 
-Built build(const std::string& cpp, size_t parts, const std::string& key, const std::string& name, const Installation& installation,
-            const CompileOptions& options, const std::vector<ExternObject>& objects) {
+Built build(const std::string& cpp, size_t parts, const std::string& key, const std::string& name,
+            const Installation& installation, const CompileOptions& options, const std::vector<ExternObject>& objects) {
   std::error_code error;
   const fs::path folder = cache_folder() / "programs" / key;
   fs::create_directories(folder, error);

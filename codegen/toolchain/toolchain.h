@@ -72,7 +72,8 @@ std::vector<std::string> compile_command(const Installation& installation, const
 /// Compiles and links `cpp` with the user's C++ compiler (`CXX`, else `c++`) into the cache. Two
 /// builds of one key at the same time give the same file: each links its own and renames it into
 /// place. Several compilers may share it: functions of its `parts` stand where their bits of the macro `LTR_PARTS` are set.
-Built build(const std::string& cpp, size_t parts, const std::string& key, const std::string& name, const Installation& installation,
-            const CompileOptions& options, const std::vector<ExternObject>& objects = {});
+Built build(const std::string& cpp, size_t parts, const std::string& key, const std::string& name,
+            const Installation& installation, const CompileOptions& options,
+            const std::vector<ExternObject>& objects = {});
 
 }  // namespace ltr::toolchain

@@ -169,6 +169,8 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
   } else if (at->kind == K::Colon && at != start && lex::is_word(std::prev(at)->kind) &&
              (expects(state, K::Assign) || expects(state, K::Comma))) {
     help_colon(state, at, diagnostic);
+  } else if (start->kind == K::Log && at->kind == K::Comma) {
+    diagnostic.help("each has a `log` of its own");
   } else if (start->kind == K::Log && at->kind == K::Str) {
     help_logged_text(state, at, diagnostic);
   } else if ((start->kind == K::Group || start->kind == K::Init) && at == std::next(start)) {

@@ -1,5 +1,7 @@
 // `--help`.
 
+#include <algorithm>
+
 #include "runtime/cli/faults.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/settings/value_text.h"
@@ -37,17 +39,24 @@ Str hparam_text(const Program& program, const std::vector<HparamInfo>& hparams) 
   return out;
 }
 
-Str params_text(const Program& program) {
+/// What the steps that `verb` runs are given.
+Str params_text(const Program& program, const VerbInfo& verb) {
   Str out;
-  for (const ExperimentInfo& experiment : program.experiments) {
-    const StepInfo* step = find_step(experiment, Role::Predict);
-    if (step == nullptr || !out.empty()) continue;
-    for (const StepParam& param : step->params) {
+  for (const Role role : verb.roles) {
+    const auto has_params = [&](const ExperimentInfo& experiment) {
+      const StepInfo* step = find_step(experiment, role);
+      return step != nullptr && !step->params.empty();
+    };
+    const auto found = std::ranges::find_if(program.experiments, has_params);
+    if (found == program.experiments.end()) continue;
+    const StepInfo& step = *find_step(*found, role);
+    out += fmt::format("\nparameters of step {}\n", step.name);
+    for (const StepParam& param : step.params) {
       out += fmt::format("  --{:<16} {}{}   {}\n", param.name, param.type,
                          param.initial[0] == '\0' ? "" : Str(" = ") + param.initial, place(param.location));
     }
   }
-  return out.empty() ? "" : "\nparameters of step predict\n" + out;
+  return out;
 }
 
 }  // namespace
@@ -73,7 +82,7 @@ Str help_text(const Program& program, const CommandLine& line, const std::vector
     out += fmt::format("  {:<22} {}{}\n", left, info.doc, info.is_served() ? "" : " (not in this version)");
   }
   out += hparam_text(program, hparams);
-  if (line.verb == "predict") out += params_text(program);
+  if (const VerbInfo* verb = find_verb(line.verb)) out += params_text(program, *verb);
   return out;
 }
 

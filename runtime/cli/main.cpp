@@ -186,6 +186,30 @@ class Run {
   int exit_code_ = 0;
 };
 
+/// R2001 for parameters of steps that the verb does not run.
+void refuse_params_of_others(const Program& program, const VerbInfo& verb, const CommandLine& line,
+                             const std::vector<HparamInfo>& hparams, std::vector<Error>& faults) {
+  for (const GivenOption& given : line.options) {
+    const bool is_hparam =
+        std::ranges::any_of(hparams, [&](const HparamInfo& info) { return given.name == info.name; });
+    if (is_hparam || find_option(given.name) != nullptr || Str(given.from) != "flag") continue;
+    std::set<Str> others;
+    bool is_own = false;
+    for (const ExperimentInfo& experiment : program.experiments) {
+      for (const StepInfo& step : experiment.steps) {
+        const bool has_it =
+            std::ranges::any_of(step.params, [&](const StepParam& param) { return given.name == param.name; });
+        if (!has_it) continue;
+        others.insert(Str("step ") + step.name);
+        is_own = is_own || std::ranges::count(verb.roles, step.role) > 0;
+      }
+    }
+    if (is_own || others.empty()) continue;
+    faults.push_back(with_help(error_at({}, err::unknown_option, fmt::format("{} for {}", given.shown, verb.name)),
+                               fmt::format("it is given to {}", fmt::join(others, ", "))));
+  }
+}
+
 int run(const std::vector<Str>& command, const Program& program) {
   const std::vector<Str> arguments(command.begin() + 1, command.end());
   const char* variable = std::getenv("LTR_ARGS");
@@ -205,6 +229,7 @@ int run(const std::vector<Str>& command, const Program& program) {
     faults.push_back(error_at({}, err::wrong_type, "--log-level", '"' + level + '"', "error, warn, info or debug"));
   }
   const VerbInfo* const verb = find_verb(line.verb);
+  if (verb != nullptr) refuse_params_of_others(program, *verb, line, hparams, faults);
   const bool is_verb = line.verb.empty() || (verb != nullptr && verb->is_served());
   if (!is_verb) faults.insert(faults.begin(), verb_fault(line.verb));
   if (!faults.empty() && !(line.wants_help && is_verb)) {

@@ -49,8 +49,8 @@ struct CommandLine {
   Str get(const Str& name, const Str& otherwise = "") const;
 };
 
-/// Reads `LTR_ARGS` (`environment`, split as a shell does) and `arguments`. `names`: hparams and parameters of `step
-/// predict`, which are options too. Reads what `--config` names. Faults are R2001, R2003 and R2014.
+/// Reads `LTR_ARGS` (`environment`, split as a shell does) and `arguments`. `names`: hparams and parameters of steps,
+/// which are options too. Reads what `--config` names. Faults are R2001, R2003 and R2014.
 CommandLine parse_command_line(const std::vector<Str>& arguments, const Str& environment, const std::vector<Str>& names,
                                std::vector<Error>& faults);
 

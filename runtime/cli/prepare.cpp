@@ -14,6 +14,7 @@
 #include "runtime/cli/config_file.h"
 #include "runtime/cli/cores.h"
 #include "runtime/cli/run_folder.h"
+#include "runtime/cli/step_params.h"
 #include "runtime/data/loader.h"
 #include "runtime/data/paths.h"
 #include "runtime/data/stream.h"
@@ -349,6 +350,13 @@ RunRequest Start::request(Progress& progress) {
                                         "topology.scheduler.requeue"};
     if (!kFree.contains(setting.path)) out.settings.emplace_back(setting.path, setting.value);
   }
+  for (const StepInfo& step : experiment->steps) {
+    if (step.role == Role::Predict) continue;  // has what its own verb gives it
+    StepParams params = read_step_params(*this, step).params;
+    for (size_t i = 0; i < params.values.size(); ++i)
+      out.settings.emplace_back(fmt::format("step {}.{}", step.name, step.params[i].name), params.values[i]);
+    out.step_params[size_t(step.role)] = std::move(params);
+  }
   return out;
 }
 
@@ -367,7 +375,6 @@ std::vector<Str> option_names(const Program& program, std::vector<HparamInfo>& h
   }
   for (const ExperimentInfo& experiment : program.experiments) {
     for (const StepInfo& step : experiment.steps) {
-      if (step.role != Role::Predict) continue;
       for (const StepParam& param : step.params) {
         if (std::find(names.begin(), names.end(), param.name) == names.end()) names.emplace_back(param.name);
       }

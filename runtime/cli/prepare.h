@@ -95,7 +95,7 @@ class Start {
   Str known_from_;  ///< a checkpoint
 };
 
-/// Names of all hparams, and of the parameters of `step predict`: they are options.
+/// Names of all hparams, and of the parameters of steps that no field fills: they are options.
 std::vector<Str> option_names(const Program& program, std::vector<HparamInfo>& hparams);
 
 /// What a loader says about a stream before it is read.

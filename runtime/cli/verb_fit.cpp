@@ -12,10 +12,10 @@
 #include "runtime/cli/faults.h"
 #include "runtime/cli/finders.h"
 #include "runtime/cli/last_words.h"
-#include "runtime/cli/predict_params.h"
 #include "runtime/cli/report.h"
 #include "runtime/cli/requeue.h"
 #include "runtime/cli/run_folder.h"
+#include "runtime/cli/step_params.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/distributed/supervisor.h"
 #include "runtime/loggers/make.h"
@@ -220,9 +220,7 @@ class FitVerb {
   void give_predict_params(RunRequest& request) const {
     const StepInfo* step = find_step(*start_.experiment, Role::Predict);
     if (start_.flags.fast_dev_run <= 0 || step == nullptr || streams_of(*start_.data, Role::Predict).empty()) return;
-    const PredictParams params = read_predict_params(start_, *step, false);
-    request.predict_params = params.values;
-    request.predict_tensors = params.tensors;
+    request.step_params[size_t(Role::Predict)] = read_step_params(start_, *step).params;
   }
 
   FitReport train() {

@@ -4,9 +4,9 @@
 #include <map>
 
 #include "runtime/api/suggest.h"
-#include "runtime/cli/predict_params.h"
 #include "runtime/cli/predictions.h"
 #include "runtime/cli/run_folder.h"
+#include "runtime/cli/step_params.h"
 #include "runtime/cli/tensor_param.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/data/loader.h"
@@ -209,12 +209,12 @@ int run_predict(Start& start) {
   request.trained = trained_of(weights);
   Input input;
   input.left_out.take(take_left_out());  // those that were met when the data was opened
-  const PredictParams params = read_predict_params(start, *step, true);
-  request.predict_params = params.values;
-  input.tensors = params.tensors;
+  const GivenParams given = read_step_params(start, *step);
+  request.step_params[size_t(Role::Predict)] = given.params;
+  input.tensors = given.params.tensors;
 
-  const std::vector<int32_t>* characters = params.is_text ? characters_of(*start.data) : nullptr;
-  const bool prints_text = params.is_text && !start.line.has("write");
+  const std::vector<int32_t>* characters = given.is_text ? characters_of(*start.data) : nullptr;
+  const bool prints_text = given.is_text && !start.line.has("write");
   const Str usual = run.empty() || prints_text ? "-"
                     : request.writes()         ? next_numbered(run + "/predict", "", ".jsonl")
                                                : "";

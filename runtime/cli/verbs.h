@@ -12,7 +12,8 @@ struct VerbInfo {
   const char* doc;  ///< "" for what `ltrc` alone calls
   int (*run)(Start& start) = nullptr;
   int (*run_plain)(const Program& program, const CommandLine& line) = nullptr;  ///< of a verb that needs no experiment
-  bool has_ranks = false;  ///< several processes may do it together; the others run alone
+  bool has_ranks = false;        ///< several processes may do it together; the others run alone
+  std::vector<Role> roles = {};  ///< of the steps whose parameters it takes
   bool is_served() const { return run != nullptr || run_plain != nullptr; }
 };
 const std::vector<VerbInfo>& verb_table();

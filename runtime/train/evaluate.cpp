@@ -48,7 +48,7 @@ void pass(Session& cx, const StepInfo& step, const std::vector<size_t>& streams,
       cx.stream = int64_t(stream);
       cx.stream_name = stream_name(cx.request.data, stream);
       if (step.role == Role::Predict) {
-        const Tensors& given = cx.request.predict_tensors;
+        const Tensors& given = cx.request.params_of(step).tensors;
         batch.fields.resize(cx.request.data.batch.size());
         batch.fields.insert(batch.fields.end(), given.begin(), given.end());
       }

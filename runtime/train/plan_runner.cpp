@@ -35,7 +35,7 @@ void read_key(const StepInfo& step, const RunRequest& request, const Batch& batc
     key.push_back(tensor->dim());
     key.insert(key.end(), tensor->sizes().begin(), tensor->sizes().end());
   }
-  for (const Value& param : request.predict_params) {
+  for (const Value& param : request.params_of(step).values) {
     const Str text = param.to_text();
     key.push_back(int64_t(text.size()));
     key.insert(key.end(), text.begin(), text.end());

@@ -32,7 +32,7 @@ class TorchRunner : public StepRunner {
 
   void run(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number) override {
     const StepScope scope(session_, step, batch, stream, number);
-    step.run(session_.request.model, session_, on_device(batch), session_.request.predict_params);
+    step.run(session_.request.model, session_, on_device(batch), session_.request.params_of(step).values);
   }
 
  private:

@@ -3,6 +3,7 @@
 // The trainer: `fit`, `evaluate`, `predict`, one test. `ltr::main` fills a RunRequest and calls one of them; all that
 // goes wrong is an `ltr::Error`. Nothing here reads flags or prints.
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
@@ -53,6 +54,12 @@ struct Trained {
   int64_t epoch = 0;  ///< the last that they have seen, from 0
 };
 
+/// What flags or defaults give a step.
+struct StepParams {
+  std::vector<Value> values;  ///< of `StepInfo::params`, in order; of tensors nothing
+  Tensors tensors;  ///< of those that are tensors, which `step predict` alone may have: behind the data's fields
+};
+
 /// Everything that a verb needs.
 struct RunRequest {
   const Program& program;
@@ -77,11 +84,11 @@ struct RunRequest {
   int64_t prefetch = 2;
   Str precision = "f32";                        ///< f64 f32 bf16 bf16_pure
   std::vector<std::pair<Str, Value>> settings;  ///< resolved, for the checkpoint's manifest
-  std::vector<Value> predict_params;            ///< values of `StepInfo::params` of step predict
-  Tensors predict_tensors;                      ///< of those that are tensors: behind the fields of each batch
+  std::array<StepParams, 4> step_params;        ///< by role
   Trained trained;                              ///< the weights of what only evaluates
   /// Reads stream `stream` of the data; empty: through data::Loader. Tests give their own.
   std::function<std::unique_ptr<Feed>(size_t stream)> make_feed;
+  const StepParams& params_of(const StepInfo& step) const { return step_params[size_t(step.role)]; }
   /// Whether this process is the one that writes into `run_dir`.
   bool writes() const { return !run_dir.empty() && ranks.is_first(); }
 };

@@ -105,13 +105,16 @@ Expr folded(Expr value, const Context& cx) {
   return value;
 }
 
-/// E0313 for a param of `step predict` that no field fills and no flag can give.
-void check_flag(const ParamInfo& param, Context& cx) {
-  if (param.type.is_tensor() || is_setting_type(param.type) || is_reported(cx, diagnostics::Code::E0313, param.span))
-    return;
+/// E0313 for a param of a step that no field fills and no flag can give.
+void check_flag(const ParamInfo& param, const std::string& role, Context& cx) {
+  const bool takes_tensors = role == "predict";
+  const bool fits = param.type.is_tensor() ? takes_tensors : is_setting_type(param.type);
+  if (fits || is_reported(cx, diagnostics::Code::E0313, param.span)) return;
   diagnostics::Diagnostic diagnostic = diag::wrong_type(
-      param.span, "`--" + param.name + "` gives it to `predict`, and no flag is " + cx.text(param.type));
-  if (param.type.kind == Kind::Record)
+      param.span, "`--" + param.name + "` gives it to `step " + role + "`, and no flag is " + cx.text(param.type));
+  if (param.type.is_tensor())
+    diagnostic.help("make it a `const`, or a buffer of the model");
+  else if (param.type.kind == Kind::Record)
     diagnostic.help("make each field a parameter of its own");
   else
     diagnostic.help("flags give numbers, texts, `one_of`, options, lists and tuples of them, and tensors");
@@ -151,11 +154,16 @@ void bind_step(const ExprView& model, const ExprView& data, FnInfo& fn, Experime
     if (!is_delivered) {
       const bool from_flag = param.initial != nullptr || (fn.name == "predict" && own.empty());
       if (!from_flag && !own.empty()) report_missing(param, fn, wired, cx);
-      if (from_flag && fn.name == "predict") check_flag(param, cx);
+      if (from_flag) check_flag(param, fn.name, cx);
       binding.fields.push_back(-1);
       std::optional<Expr> initial;
       if (param.initial != nullptr) {
-        Scope constant{.cx = cx, .module = fn.module, .place = Place::Const, .locals = scope.locals};
+        std::vector<Expr> none;
+        const DefaultParams around{.params = fn.params,
+                                   .before = none,
+                                   .why_not = "the default of a step's parameter is a constant, as a flag's"};
+        Scope constant{
+            .cx = cx, .module = fn.module, .place = Place::Const, .locals = scope.locals, .default_params = &around};
         initial = folded(check_as(*param.initial, param.type, constant, "the default"), cx);
       }
       binding.defaults.push_back(std::move(initial));

@@ -28,7 +28,7 @@ std::vector<Obligation> rules_of(Context& cx, ObjectInfo& object) {
   std::vector<Obligation> rules;
   Params params(cx, object);
   for (const Requirement& requirement : object.requirements) {
-    if (requirement.is_size) continue;
+    if (requirement.is_size && !requirement.is_window) continue;
     Obligation rule;
     rule.text = requirement.text;
     rule.fate = Fate::AtStart;

@@ -115,15 +115,15 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
   return bound;
 }
 
-Expr default_of(const std::vector<ParamInfo>& params, size_t index, const std::vector<Expr>& before, uint32_t module,
-                Scope& scope) {
+Expr default_of(const std::vector<ParamInfo>& params, size_t index, std::vector<Expr>& before, uint32_t module,
+                Scope& scope, GivenOnce* once) {
   Context& cx = scope.cx;
   const ParamInfo& param = params[index];
   if (cx.broken_defaults.contains(param.initial)) return error_at(param.initial->span);
   std::vector<Local> locals;
   const bool is_library = cx.graph.modules[module].is_library;
   bool rests_on_errors = false;
-  const DefaultParams around{params, before, !is_library, &rests_on_errors};
+  const DefaultParams around{params, before, once, !is_library, &rests_on_errors};
   Scope inner{.cx = cx, .module = module, .place = Place::Const, .locals = locals, .default_params = &around};
   Expr value = check_as(*param.initial, param.type, inner, "the default");
   if (is_library) value.span = Span{};

@@ -19,8 +19,8 @@ using ReadArguments = std::function<bool(CallSite& site)>;
 /// name is what can be built here, that is what is said, once.
 bool read_or_blame_order(CallSite& site, const std::vector<ParamInfo>& params, const ReadArguments& read);
 /// The default of a param, in which those in front of it are what is given for them: `before`.
-Expr default_of(const std::vector<ParamInfo>& params, size_t index, const std::vector<Expr>& before, uint32_t module,
-                Scope& scope);
+Expr default_of(const std::vector<ParamInfo>& params, size_t index, std::vector<Expr>& before, uint32_t module,
+                Scope& scope, GivenOnce* once = nullptr);
 /// Reports what is wrong with defaults, which calls that give all arguments do not read.
 void check_defaults(const std::vector<ParamInfo>& params, uint32_t module, Scope& scope);
 /// A param that could not be read: what fits it is not known.

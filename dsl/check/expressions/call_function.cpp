@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "dsl/check/declarations/declarations.h"
@@ -113,12 +114,14 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
   if (has_broken_param(fn.params)) return ignore_arguments(site);
   Binding binding;
   std::vector<Expr> args;
+  GivenOnce once{site.scope, {}};
   const std::set<AtomId> free = free_atoms(fn);
   const bool is_named_by_owner = fn.owner != nullptr && (fn.name == "forward" || fn.role == FnRole::MetricUpdate);
   const std::string& callee = is_named_by_owner ? fn.owner->name : fn.name;
   const auto read = [&](CallSite& given) {
     binding = {};
     args.clear();
+    once.values.clear();
     const auto bound = bind_arguments(fn.params, given, callee);
     if (!bound) return false;
     if (receiver) {
@@ -129,7 +132,7 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
       const ParamInfo& param = fn.params[i];
       const std::string what = "`" + param.name + "` of `" + callee + "`";
       if ((*bound)[i] == nullptr) {
-        args.push_back(default_of(fn.params, i, args, fn.module, given.scope));
+        args.push_back(default_of(fn.params, i, args, fn.module, given.scope, &once));
       } else {
         const Type wanted = substitute(param.type, binding, cx);
         args.push_back(check_given_as(*(*bound)[i], wanted, given.scope, what.c_str()));
@@ -151,8 +154,12 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
   forget_unbound(result, free, cx);
   if (site.scope.fn != 0) cx.callees[site.scope.fn].insert(fn.index);
   ExprIds kept = cx.keep(std::move(args));
-  if (!receiver) return {std::move(result), site.span, node::CallFn{fn.index, std::move(kept)}};
-  return {std::move(result), site.span, node::CallMethod{fn.index, cx.keep(std::move(*receiver)), std::move(kept)}};
+  Expr call = receiver ? Expr{std::move(result), site.span,
+                              node::CallMethod{fn.index, cx.keep(std::move(*receiver)), std::move(kept)}}
+                       : Expr{std::move(result), site.span, node::CallFn{fn.index, std::move(kept)}};
+  for (auto& [local, value] : std::views::reverse(once.values))
+    call = let_in(local, std::move(value), std::move(call), site.span, cx);
+  return call;
 }
 
 }  // namespace ltr::check

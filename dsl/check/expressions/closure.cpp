@@ -82,12 +82,12 @@ bool makes_locals(const ExprView& callee, const Context& cx) {
   return callee.is<node::LetIn>() || any_child(callee, [&](ExprId id) { return makes_locals(cx.at(id), cx); });
 }
 
+}  // namespace
+
 Expr let_in(LocalId local, Expr value, Expr result, Span span, Context& cx) {
   Type type = result.type;
   return {std::move(type), span, node::LetIn{local, cx.keep(std::move(value)), cx.keep(std::move(result))}};
 }
-
-}  // namespace
 
 Expr frozen_expr(Expr value, Expr block, Span span, Context& cx) {
   Type type = value.type;

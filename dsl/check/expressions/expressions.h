@@ -110,6 +110,8 @@ Expr as_function(Expr value, const Type& wanted, Scope& scope, const char* what)
 Expr lambda_value(const ast::Expr& expr, Scope& scope);
 Expr partial_value(const ast::Expr& expr, Scope& scope);
 Expr frozen_value(CallSite& site);
+/// `result`, in which `local` is `value`.
+Expr let_in(LocalId local, Expr value, Expr result, Span span, Context& cx);
 /// `value`, evaluated with the weights of `block` frozen.
 Expr frozen_expr(Expr value, Expr block, Span span, Context& cx);
 /// `env("NAME")`: a secret.

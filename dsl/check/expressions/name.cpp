@@ -353,20 +353,39 @@ Expr check_base(const ast::Field& field, Scope& scope, Span empty_call) {
 
 namespace {
 
+/// Whether it takes no work to say a value again.
+bool is_at_hand(const ExprView& value, const Context& cx) {
+  if (const auto* member = value.get<node::Member>()) return is_at_hand(cx.at(member->object), cx);
+  if (const auto* field = value.get<node::RecordField>()) return is_at_hand(cx.at(field->record), cx);
+  if (const auto* element = value.get<node::TupleElement>()) return is_at_hand(cx.at(element->tuple), cx);
+  return value.is<node::Local>() || value.is<node::Self>();
+}
+
+bool holds_tensors(const Type& type) {
+  return type.is_tensor() || std::any_of(type.fields.begin(), type.fields.end(),
+                                         [](const TypeField& field) { return holds_tensors(field.type); });
+}
+
 /// What a parameter is worth in the default of one behind it; nothing if `name` is none of the parameters.
 std::optional<Expr> param_before(const ast::Name& name, Scope& scope) {
   const std::vector<ParamInfo>& params = scope.default_params->params;
-  const std::vector<Expr>& before = scope.default_params->before;
+  std::vector<Expr>& before = scope.default_params->before;
   const auto named = std::find_if(params.begin(), params.end(),
                                   [&](const ParamInfo& candidate) { return candidate.name == name.text; });
   if (named == params.end()) return std::nullopt;
   const auto place = size_t(named - params.begin());
   if (place >= before.size()) {
-    scope.cx.report(
-        diag::unknown_name(name.span, name.text).note("a default may use the parameters that stand before it"));
+    scope.cx.report(diag::unknown_name(name.span, name.text).note("{}", scope.default_params->why_not));
     return error_at(name.span);
   }
   Expr value = before[place];
+  GivenOnce* once = scope.default_params->once;
+  if (once != nullptr && holds_tensors(value.type) && !is_at_hand(value, scope.cx)) {
+    const LocalId local = once->scope.hidden_local(value.type);
+    once->values.emplace_back(local, std::move(value));
+    before[place] = local_expr(local, once->scope, once->values.back().second.span);
+    value = before[place];
+  }
   if (!value.type.is_error() && !check_drawn_once(value, name.text, scope.cx)) value.type = Type::error();
   if (value.type.is_error()) *scope.default_params->rests_on_errors = true;
   if (value.type.kind != named->type.kind) value = convert(std::move(value), named->type, scope, "the default");

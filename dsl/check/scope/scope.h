@@ -10,12 +10,22 @@ namespace ltr::check {
 /// Where code stands: what it may do there.
 enum class Place { Hparam, Const, Fn, Map, Member, Step, Hook, Test, Data, Experiment, Compute, Update };
 
+struct Scope;
+
+/// What is given to a call and used by a default too is computed once, in front of the call: locals of `scope`, in order.
+struct GivenOnce {
+  Scope& scope;
+  std::vector<std::pair<LocalId, Expr>> values;
+};
+
 /// What a default sees of the parameters around it.
 struct DefaultParams {
   const std::vector<ParamInfo>& params;
-  const std::vector<Expr>& before;  ///< what is given for those that stand before it
+  std::vector<Expr>& before;        ///< what is given for those that stand before it
+  GivenOnce* once = nullptr;        ///< none where a call has no locals
   bool keeps_spans = true;          ///< false in the library: its places are not shown
   bool* rests_on_errors = nullptr;  ///< set where one of `before` could not be read, which was reported
+  const char* why_not = "a default may use the parameters that stand before it";  ///< of one that is not in `before`
 };
 
 /// The names that can be seen from one place in one function.

@@ -26,7 +26,9 @@ void report_false(const Requirement& requirement, Span use, Context& cx) {
     }
     cx.report(std::move(diagnostic));
   };
-  if (requirement.is_size) {
+  if (requirement.is_window) {
+    with_origin(diag::where_not_satisfied(use, requirement.text, "a window is larger than what it slides over"));
+  } else if (requirement.is_size) {
     diagnostics::Diagnostic diagnostic = diag::negative_dim(use, requirement.text, cx.text(requirement.right));
     if (requirement.origin != use && !requirement.origin.is_empty())
       diagnostic.label(requirement.origin, "it is a size here");
@@ -132,7 +134,7 @@ bool require(Requirement requirement, Span use, Scope& scope) {
       needs_data = needs_data || atom.is_data;
     }
   }
-  if (at_start && requirement.is_size) return true;
+  if (at_start && requirement.is_size && !requirement.is_window) return true;
   if (at_start) {
     obligation.fate = Fate::AtStart;
     obligation.why = needs_data ? "rests on the data" : "rests on hparams";

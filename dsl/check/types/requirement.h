@@ -19,6 +19,7 @@ struct Requirement {
   Span use;  ///< of a rule of the library: what the program gives, or calls, that has to keep it
   bool is_where = false;
   bool is_size = false;       ///< AtMost: `right` is a size, which is 0 at least; asked of nobody when a run starts
+  bool is_window = false;     ///< of a size: it is what a window leaves of what it slides over; asked then too
   bool bounds_left = false;   ///< `left <= 4`: the rule itself says what is on the right
   bool bounds_right = false;  ///< `1 <= right`
 };

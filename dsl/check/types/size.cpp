@@ -6,20 +6,46 @@ namespace ltr::check {
 
 namespace {
 
-/// A window that is larger than what it slides over: `floor((T - kernel) / stride)` of a number below 0.
-bool has_large_window(const Polynomial& declared, const Binding& binding, Context& cx) {
-  for (const AtomId id : cx.program.atoms.deep_atoms(declared)) {
-    const Atom atom = cx.program.atoms.at(id);  // A copy: interning may move the table.
-    if (atom.kind != Atom::Kind::Floor) continue;
-    const auto slides = cx.program.atoms.substitute(atom.left, binding.dims).constant();
-    if (slides && *slides < 0) return true;
-  }
-  return false;
+/// What a window leaves of what it slides over, `T - kernel` of a size that is declared as `floor((T - kernel) / stride) + 1`.
+struct Left {
+  Polynomial of_binders;
+  Polynomial whole;
+};
+
+/// Without the params of the declaration, which have been given: `T - 20`. As declared where nothing else stands in it.
+Polynomial of_binders(const Polynomial& declared, const Binding& binding, Context& cx) {
+  AtomTable::Substitution params = binding.dims;
+  std::erase_if(params, [&](const auto& one) { return cx.program.atoms.at(one.first).is_binder; });
+  const Polynomial rest = cx.program.atoms.substitute(declared, params);
+  return rest.constant() ? declared : rest;
 }
 
-}  // namespace
+std::optional<Left> left_by_window(const Polynomial& declared, const Binding& binding, Context& cx) {
+  for (const AtomId id : declared.atoms()) {
+    const Atom& atom = cx.program.atoms.at(id);
+    if (atom.kind != Atom::Kind::Floor || declared != Polynomial::atom(id) + 1) continue;
+    const Polynomial left = atom.left;  // A copy: interning may move the table.
+    return Left{of_binders(left, binding, cx), cx.program.atoms.substitute(left, binding.dims)};
+  }
+  return std::nullopt;
+}
 
-bool require_size(const Polynomial& size, const std::string& text, Span use, Scope& scope) {
+/// `8 - k` and not `-k + 8`; with ` <= ` between them, the rule that it is not below 0.
+std::string difference_text(const Polynomial& size, const char* between, const Context& cx) {
+  std::map<Monomial, int64_t> given, taken;
+  for (const auto& [monomial, coefficient] : size.terms()) {
+    if (coefficient > 0)
+      given[monomial] = coefficient;
+    else
+      taken[monomial] = -coefficient;
+  }
+  const std::string whole = cx.text(Polynomial::of(given)), part = cx.text(Polynomial::of(taken));
+  if (std::string_view(between) == " <= ") return part + between + whole;
+  return whole + between + (taken.size() > 1 ? "(" + part + ")" : part);
+}
+
+/// What the callers of this place owe: that `size` is not below 0.
+bool ask_for_size(const Polynomial& size, const std::string& text, bool is_window, Span use, Scope& scope) {
   Context& cx = scope.cx;
   const auto known = size.constant();
   if (size.is_lost() || (known && *known >= 0)) return true;
@@ -30,7 +56,14 @@ bool require_size(const Polynomial& size, const std::string& text, Span use, Sco
   requirement.text = text;
   requirement.origin = use;
   requirement.is_size = true;
+  requirement.is_window = is_window;
   return require(std::move(requirement), use, scope);
+}
+
+}  // namespace
+
+bool require_size(const Polynomial& size, const std::string& text, Span use, Scope& scope) {
+  return ask_for_size(size, text, false, use, scope);
 }
 
 bool require_sizes(const Type& declared, const Binding& binding, Span use, Scope& scope) {
@@ -38,14 +71,16 @@ bool require_sizes(const Type& declared, const Binding& binding, Span use, Scope
   for (const Dim& dim : declared.dims) {
     if (dim.group != 0 || dim.size.constant()) continue;
     const Polynomial size = cx.program.atoms.substitute(dim.size, binding.dims);
-    const auto known = size.constant();
-    if (known && *known <= 0 && has_large_window(dim.size, binding, cx)) {
+    const auto left = left_by_window(dim.size, binding, cx);
+    if (const auto known = left ? left->whole.constant() : std::nullopt; known && *known < 0) {
       const Type result = substitute(declared, binding, cx);
-      cx.report(diag::negative_dim(use, cx.text(dim.size), std::to_string(*known))
+      cx.report(diag::negative_dim(use, difference_text(left->of_binders, " - ", cx), std::to_string(*known))
                     .note("it would give {}: a window is larger than what it slides over", cx.text(result)));
       return false;
     }
-    if (!require_size(size, cx.text(dim.size), use, scope)) return false;
+    const bool holds = left ? ask_for_size(left->whole, difference_text(left->whole, " <= ", cx), true, use, scope)
+                            : require_size(size, cx.text(of_binders(dim.size, binding, cx)), use, scope);
+    if (!holds) return false;
   }
   for (const TypeField& field : declared.fields) {
     if (!require_sizes(field.type, binding, use, scope)) return false;

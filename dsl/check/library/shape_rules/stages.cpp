@@ -300,8 +300,9 @@ Expr rule_mix(const FnInfo& op, CallSite& site) {
     return error_at(site.span);
   }
   const Given* given = (*bound)[1];
+  std::vector<Expr> before;  // what the default rests on
   Expr weights = given != nullptr ? check_given_as(*given, op.params[1].type, site.scope, "`weights` of `mix`")
-                                  : default_of(op.params, 1, {}, op.module, site.scope);
+                                  : default_of(op.params, 1, before, op.module, site.scope);
   if (weights.type.is_error()) return error_at(site.span);
   const size_t count = weights.type.fields.size();
   if (given != nullptr && !weights.type.uniform && count != parts.size()) {

@@ -1,4 +1,4 @@
-#include "runtime/cli/predict_params.h"
+#include "runtime/cli/step_params.h"
 
 #include "runtime/cli/tensor_param.h"
 #include "runtime/settings/value_text.h"
@@ -6,21 +6,21 @@
 
 namespace ltr::cli {
 
-PredictParams read_predict_params(const Start& start, const StepInfo& step, bool has_flags) {
-  PredictParams out;
+GivenParams read_step_params(const Start& start, const StepInfo& step) {
+  GivenParams out;
   std::vector<Error> faults;
   for (const StepParam& param : step.params) {
     const Str type = param.type;
-    const bool is_given = has_flags && start.line.has(param.name);
+    const bool is_given = start.line.has(param.name);
     const Str text = is_given ? start.line.get(param.name) : Str(param.initial);
     if (!is_given && text.empty() && type != "str") {
       faults.push_back(with_help(error_at(param.location, err::wrong_type, Str("--") + param.name, "not given", type),
-                                 "step predict needs it"));
+                                 Str("step ") + step.name + " needs it"));
       continue;
     }
     Value value;
     if (is_tensor_type(type)) {
-      out.tensors.push_back(give(tensor_param(param, text, *start.data, out.is_text)));
+      out.params.tensors.push_back(give(tensor_param(param, text, *start.data, out.is_text)));
     } else {
       Str wanted;
       const Option<Value> parsed = parse_value(text, type, wanted);
@@ -28,7 +28,7 @@ PredictParams read_predict_params(const Start& start, const StepInfo& step, bool
         faults.push_back(error_at(param.location, err::wrong_type, Str("--") + param.name, '"' + text + '"', wanted));
       value = parsed.value_or(Value());
     }
-    out.values.push_back(std::move(value));
+    out.params.values.push_back(std::move(value));
   }
   if (!faults.empty()) throw Faults{faults};
   return out;
