@@ -2,7 +2,7 @@
 """Random right programs: `ltrc check` accepts them, their C++ compiles, their tests hold what they are worth, and they train
 a step and predict. Fixed seeds; more by hand:
 
-    tests/fuzz/programs/run.py --checks 100000 --count 500      # so many are checked, so many of them compiled and run
+    tests/fuzz/programs/run.py --checks 100000 --count 500 --jobs 2    # so many are checked, so many of them compiled and run
     tests/fuzz/programs/run.py --minutes 10 --checks 20000      # as long as that, each compiled
     tests/fuzz/programs/run.py --seed 17 --keep FOLDER          # one again, and its smallest form that fails
     tests/fuzz/programs/run.py --coverage 36                    # what so many programs are made of, and what none has
@@ -13,6 +13,8 @@ a shape; variety.py and calls.py declarations, settings and calls of every kind.
 """
 import argparse
 import collections
+import concurrent.futures
+import functools
 import os
 import pathlib
 import re
@@ -92,13 +94,28 @@ def report(seed, fault, folder):
     check(f"program {seed}", False, "\n".join([*fault, *(f"---- {name}\n{text}" for name, text in small.items())]))
 
 
-def refused(seeds, folder):
+def own_folder(place):
+    """That of this process, since others may be beside it."""
+    folder = place / str(os.getpid())
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def refused(seeds, place, keeps):
     """The seeds among them whose programs `ltrc check` does not take. Many at once; one by one where one is refused."""
+    folder = own_folder(place)
     sources = {seed: written(program_of(seed), folder) for seed in seeds}
-    if run(LTRC, "check", "--message-format=short", *sources.values()).returncode == 0:
-        return {}
-    faults = {seed: refusal(source) for seed, source in sources.items()}
+    is_right = run(LTRC, "check", "--message-format=short", *sources.values()).returncode == 0
+    faults = {} if is_right else {seed: refusal(source) for seed, source in sources.items()}
+    if not keeps:
+        for file in folder.glob("*.ltr"):
+            file.unlink()
     return {seed: fault for seed, fault in faults.items() if fault[0]}
+
+
+def built(seed, place):
+    """What is wrong with a program, compiled and run."""
+    return fault_of(written(program_of(seed), own_folder(place)))
 
 
 def cover(seeds, folder):
@@ -122,6 +139,7 @@ def main():
     parser.add_argument("--count", type=int, default=4, help="so many are compiled and run")
     parser.add_argument("--coverage", type=int, default=0, help="so many are read for what they are made of")
     parser.add_argument("--minutes", type=float, help="compiled from --first on, as long as that")
+    parser.add_argument("--jobs", type=int, default=1, help="so many processes")
     parser.add_argument("--keep", type=pathlib.Path, help="where the programs stay")
     options = parser.parse_args()
     found = collections.Counter()
@@ -132,26 +150,26 @@ def main():
         if options.coverage:
             cover(range(options.first, options.first + options.coverage), folder)
             return finish()
-        for first in range(options.first, options.first + options.checks, BATCH):
-            seeds = range(first, min(first + BATCH, options.first + options.checks))
-            for seed, fault in refused(seeds, folder).items():
-                found[fault[0]] += 1
-                report(seed, fault, folder)
-            if not options.keep:
-                for file in folder.glob("*.ltr"):
-                    file.unlink()
-        check(f"{options.checks} programs are checked", not found)
-        end = time.monotonic() + 60 * (options.minutes or 0)
-        seed, count = (options.seed, 1) if options.seed is not None else (options.first, options.count)
-        tried = 0
-        while time.monotonic() < end if options.minutes else tried < count:
-            fault = fault_of(written(program_of(seed + tried), folder))
-            found[fault[0]] += 1
-            if fault[0]:
-                report(seed + tried, fault, folder)
-            else:
-                check(f"program {seed + tried}", True)
-            tried += 1
+        with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
+            batches = (range(first, min(first + BATCH, options.first + options.checks))
+                       for first in range(options.first, options.first + options.checks, BATCH))
+            for faults in pool.map(functools.partial(refused, place=folder, keeps=bool(options.keep)), batches):
+                for seed, fault in faults.items():
+                    found[fault[0]] += 1
+                    report(seed, fault, folder)
+            check(f"{options.checks} programs are checked", not found)
+            end = time.monotonic() + 60 * (options.minutes or 0)
+            seed, count = (options.seed, 1) if options.seed is not None else (options.first, options.count)
+            tried = 0
+            while time.monotonic() < end if options.minutes else tried < count:
+                seeds = range(seed + tried, seed + tried + (options.jobs if options.minutes else count))
+                for one, fault in zip(seeds, pool.map(functools.partial(built, place=folder), seeds)):
+                    found[fault[0]] += 1
+                    if fault[0]:
+                        report(one, fault, folder)
+                    else:
+                        check(f"program {one}", True)
+                tried += len(seeds)
     print(f"{options.checks} checked, {tried} compiled: " + (", ".join(f"{n} {fault or 'right'}" for fault, n in found.most_common())))
     finish()
 

@@ -124,7 +124,7 @@ class Variety:
     def functions(self):
         rng, near = self.rng, self.near
         if self.has_extern:
-            name = f"kernel{self.seed}"
+            name = "kernel"  # the same in all programs of a folder, and looked at once
             self.others[f"{name}.cpp"] = EXTERN.format(name=name)
             self.parts += ["", f'extern "{name}.cpp" ' + self.entries(
                 ["fn twice[N](x: float[N]) -> float[N] where N > 0 backward twice_grad", "fn thrice[N](x: float[N]) -> float[N]"], "")]
