@@ -174,7 +174,9 @@ void Start::give_settings() {
   flags.strict_resume = line.has("strict-resume");
   flags.accept_data = line.has("accept-data");
   flags.mock_data = line.has("mock-data");
-  flags.backend = backend_of(line.get("backend", "torch"), settings.faults);
+  flags.profile = line.has("profile");
+  flags.chose_backend = line.has("backend");
+  flags.backend = backend_of(line.get("backend", "auto"), settings.faults);
 }
 
 void Start::read_trainer() {

@@ -3,6 +3,7 @@
 #include "runtime/cli/tensor_param.h"
 #include "runtime/settings/value_text.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/train/feed.h"
 
 namespace ltr::cli {
 
@@ -32,6 +33,12 @@ GivenParams read_step_params(const Start& start, const StepInfo& step) {
   }
   if (!faults.empty()) throw Faults{faults};
   return out;
+}
+
+void give_predict_params(const Start& start, RunRequest& request) {
+  const StepInfo* step = find_step(*start.experiment, Role::Predict);
+  if (request.flags.fast_dev_run <= 0 || step == nullptr || streams_of(*start.data, Role::Predict).empty()) return;
+  request.step_params[size_t(Role::Predict)] = read_step_params(start, *step).params;
 }
 
 }  // namespace ltr::cli

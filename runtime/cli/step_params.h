@@ -14,4 +14,7 @@ struct GivenParams {
 /// Throws R2003 for all that are not given or not of their type.
 GivenParams read_step_params(const Start& start, const StepInfo& step);
 
+/// A fast dev run also tries `step predict`, with what flags would give it at its defaults.
+void give_predict_params(const Start& start, RunRequest& request);
+
 }  // namespace ltr::cli

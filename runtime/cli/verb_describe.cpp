@@ -7,6 +7,7 @@
 #include "runtime/cli/faults.h"
 #include "runtime/cli/report.h"
 #include "runtime/cli/run_folder.h"
+#include "runtime/cli/step_params.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/data/rows.h"
 #include "runtime/settings/value_text.h"
@@ -41,6 +42,17 @@ Str sweep_text(const Value& sweep) {
   return fmt::format("sweep  {}\n", fmt::join(parts, ", "));
 }
 
+/// How steps are computed, which a batch through each of them shows. Nothing of it stays.
+Str steps_text(Start& start) {
+  Unheard progress;
+  RunRequest request = start.request(progress);
+  request.flags.fast_dev_run = 1;
+  request.flags.bare = true;
+  request.flags.explain = true;
+  give_predict_params(start, request);
+  return fit(request).steps_text;
+}
+
 }  // namespace
 
 int run_describe(Start& start) {
@@ -55,6 +67,7 @@ int run_describe(Start& start) {
     if (Str(one.fate) != "proven") out += fmt::format("  {:<12} {}  {}\n", one.fate, one.text, place(one.location));
   }
   progress->end();
+  if (start.line.has("plan")) out += "\n" + steps_text(start);
   print_out(out);
   return 0;
 }

@@ -187,10 +187,14 @@ class FitVerb {
     }
     SignalWatch::enter(SignalPhase::End);
     const Option<Error> lost = finish(report);
-    if (start_.terminal.is_json)
+    if (start_.terminal.is_json) {
+      if (!report.steps_text.empty())
+        print_out(json_event("profile", "\"text\": " + doors::json_string(report.steps_text)));
       print_out(json_event("end", end_members(report)));
-    else
-      print_out(end_report(start_, report, is_kept_ ? dir_ : ""));
+    } else {
+      print_out((report.steps_text.empty() ? "" : report.steps_text + "\n") +
+                end_report(start_, report, is_kept_ ? dir_ : ""));
+    }
     copy_output_to("");
     if (lost) throw *lost;
     if (report.signal == SIGUSR1) requeue_job();
@@ -216,13 +220,6 @@ class FitVerb {
     return std::nullopt;
   }
 
-  /// A fast dev run also tries the other steps once; what flags would give `step predict` are its defaults there.
-  void give_predict_params(RunRequest& request) const {
-    const StepInfo* step = find_step(*start_.experiment, Role::Predict);
-    if (start_.flags.fast_dev_run <= 0 || step == nullptr || streams_of(*start_.data, Role::Predict).empty()) return;
-    request.step_params[size_t(Role::Predict)] = read_step_params(start_, *step).params;
-  }
-
   FitReport train() {
     const Str name = is_kept_ ? fs::path(dir_).filename().string() : start_.run_name();
     start_.settings.set_run(dir_, name);
@@ -234,7 +231,7 @@ class FitVerb {
     request.run_dir = dir_;
     request.run_name = name;
     request.resume = resume_.checkpoint;
-    give_predict_params(request);
+    give_predict_params(start_, request);
     if (request.travel.bucket_bytes == 0 && start_.ranks.world() > 1) {
       if (const Option<Str> note = settle_buckets(start_.root->state(), request.travel)) progress_->notice(*note);
     }

@@ -33,8 +33,10 @@ class Backward {
         result.refusal.emplace(fmt::format("`{}` has no gradient here", name_of(node.op)), node.location);
         return result;
       }
+      const size_t before = graph_.nodes.size();
       Step step(graph_, node, std::move(gradients));
       rule(step);
+      for (size_t i = before; i < graph_.nodes.size(); ++i) graph_.nodes[i].block = node.block;
       take(node, step);
     }
     for (const ValueId id : by) {

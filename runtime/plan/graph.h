@@ -48,6 +48,8 @@ struct Node {
   std::vector<ValueId> results;
   Option<uint64_t> site;    ///< of its first draw, counted in the step; nothing if it draws none
   bool is_training = true;  ///< the mode of blocks when it ran
+  uint32_t block =
+      0;  ///< the call of a block that is computed again, from 1 on, or of the node that this one differentiates
   Location location;
 
   const ValueRef& value(size_t argument) const { return std::get<ValueRef>(arguments[argument]); }

@@ -6,6 +6,7 @@
 
 #include "runtime/api/error.h"
 #include "runtime/plan/differentiate.h"
+#include "runtime/plan/recompute.h"
 #include "runtime/tensor/device.h"
 #include "runtime/tensor/draw.h"
 #include "runtime/tensor/handle.h"
@@ -28,10 +29,12 @@ PlannedStep::PlannedStep(Recording recording)
 
 void PlannedStep::differentiate_marks() {
   Graph& graph = recording_.graph;
+  std::set<ValueId> written;  // before the gradient of a loss is computed
   for (const Mark& mark : recording_.marks) {
     const auto* minimized = std::get_if<Minimized>(&mark.effect);
     const auto* backward = std::get_if<BackwardOf>(&mark.effect);
     if (minimized == nullptr && backward == nullptr) {
+      for (const ValueId id : written_by(mark.effect)) written.insert(id);
       part_of_.emplace_back();
       continue;
     }
@@ -51,6 +54,8 @@ void PlannedStep::differentiate_marks() {
           Refusal{"computes something whose gradient no plan has: " + found.refusal->first, found.refusal->second};
       return;
     }
+    compute_again(graph, mark.end, part.begin, written);
+    if (minimized != nullptr) written.insert(minimized->by.begin(), minimized->by.end());
     part.end = graph.nodes.size();
     for (size_t i = 0; i < by.size(); ++i) {
       if (found.gradients[i] == kNone) continue;
@@ -190,7 +195,29 @@ void PlannedStep::apply_mark(Context& cx, const Mark& mark, const Option<size_t>
   apply(mark, cx, [&](ValueId id) { return id == parts_[*part].loss ? loss : value(id); });
 }
 
+void PlannedStep::measure() {
+  measured_.emplace();
+  if (cpu_) cpu_->measure();
+}
+
+Measured PlannedStep::measured() const {
+  Measured measured = measured_.value_or(Measured());
+  if (cpu_) {
+    measured.threads = cpu_->threads();
+    measured.costs = cpu_->costs();
+  }
+  return measured;
+}
+
 void PlannedStep::run(Context& cx, const Batch& batch, const GradientUse& use) {
+  if (!measured_) return run_all(cx, batch, use);
+  const auto begin = Stopwatch::Clock::now();
+  run_all(cx, batch, use);
+  measured_->seconds += std::chrono::duration<double>(Stopwatch::Clock::now() - begin).count();
+  measured_->runs += 1;
+}
+
+void PlannedStep::run_all(Context& cx, const Batch& batch, const GradientUse& use) {
   batch_ = &batch;
   use_ = use;
   stretch_ = 0;

@@ -4,6 +4,7 @@
 
 #include "runtime/plan/cpu/cpu_plan.h"
 #include "runtime/plan/loss_gradient.h"
+#include "runtime/plan/profile_text.h"
 #include "runtime/plan/recording.h"
 
 namespace ltr::plan {
@@ -30,6 +31,9 @@ class PlannedStep {
   void run(Context& cx, const Batch& batch, const GradientUse& use);
   /// How it runs on this machine; null where the reference runs it.
   const CpuPlan* cpu_plan() const { return cpu_.get(); }
+  /// Times are taken from now on.
+  void measure();
+  Measured measured() const;
 
  private:
   /// The nodes behind the forward ones that differentiate one loss.
@@ -64,6 +68,7 @@ class PlannedStep {
   std::vector<Stretch> stretches() const;
   template <class Set>
   void each_input(const Batch& batch, const Set& set) const;
+  void run_all(Context& cx, const Batch& batch, const GradientUse& use);
   /// Computes the next stretch.
   void compute(size_t begin, size_t end);
   /// `part`: of the loss that it minimizes, if it does.
@@ -86,6 +91,7 @@ class PlannedStep {
   size_t stretch_ = 0;
   std::vector<bool> ran_;  ///< parts
   GradientUse use_;
+  Option<Measured> measured_;
 };
 
 }  // namespace ltr::plan

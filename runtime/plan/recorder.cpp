@@ -68,11 +68,16 @@ void Recorder::note(Op op, std::vector<Argument> arguments, const std::vector<co
   node.arguments = std::move(arguments);
   node.site = site;
   node.is_training = is_training();
+  node.block = block_;
   node.location = current_location();
   for (const Tensor* result : results)
     node.results.push_back(result->defined() ? given(*result, Value::Kind::Result, "") : kNone);
   recorded_.graph.nodes.push_back(std::move(node));
 }
+
+void Recorder::begin_again() { block_ = ++blocks_; }
+
+void Recorder::end_again() { block_ = 0; }
 
 void Recorder::refuse(const char* reason) {
   if (!recorded_.refusal) recorded_.refusal = Refusal{reason, current_location()};

@@ -39,6 +39,8 @@ class Recorder : public StepWatch {
   void note(Guard guard) { recorded_.guards.push_back(std::move(guard)); }
   /// The step cannot be planned; the first reason is kept, with the statement that runs now.
   void refuse(const char* reason) override;
+  void begin_again() override;
+  void end_again() override;
   ValueId id_of(const Tensor& tensor);
   std::vector<ValueId> ids_of(const Weights& weights);
 
@@ -58,6 +60,7 @@ class Recorder : public StepWatch {
   /// All that were met: their addresses stand for them, and go to no other one; their memory does.
   std::vector<c10::weak_intrusive_ptr<c10::TensorImpl>> held_;
   std::unordered_map<ValueId, Tensor> constants_;
+  uint32_t block_ = 0, blocks_ = 0;  ///< that is computed again: the call under way, and all so far
   StepWatch* before_;
 };
 

@@ -27,7 +27,7 @@ Weights weights_of(const std::vector<ValueId>& ids, const std::function<Tensor(V
 
 bool same(const Node& a, const Node& b) {
   return a.op == b.op && a.arguments == b.arguments && a.results == b.results && a.site == b.site &&
-         a.is_training == b.is_training;
+         a.is_training == b.is_training && a.block == b.block;
 }
 
 /// Whether the value is of the same kind in both. States of metrics may grow, and what is made of them; what has a gradient is
@@ -83,6 +83,15 @@ std::vector<ValueId> read_by(const Effect& effect) {
                                },
                                [](const auto&) { return Ids(); }},
                     effect);
+}
+
+std::vector<ValueId> written_by(const Effect& effect) {
+  using Ids = std::vector<ValueId>;
+  return std::visit(
+      Overloaded{[](const Minimized& one) { return one.by; }, [](const BufferAssigned& one) { return Ids{one.buffer}; },
+                 [](const BufferFilled& one) { return Ids{one.buffer}; },
+                 [](const AveragesMoved& one) { return one.target; }, [](const auto&) { return Ids(); }},
+      effect);
 }
 
 void apply(const Mark& mark, Context& cx, const std::function<Tensor(ValueId)>& value) {

@@ -169,6 +169,8 @@ struct Mark {
 };
 /// The values that `effect` reads.
 std::vector<ValueId> read_by(const Effect& effect);
+/// What `effect` writes: buffers, or weights.
+std::vector<ValueId> written_by(const Effect& effect);
 /// Does `effect` again, with what `value` gives. A loss is one that has its gradient.
 void apply(const Mark& mark, Context& cx, const std::function<Tensor(ValueId)>& value);
 

@@ -95,6 +95,7 @@ class Line {
     }
     if (take("site")) node.site = uint64_t(whole_number());
     node.is_training = !take("evaluating");
+    if (take("again")) node.block = uint32_t(whole_number());
     graph_.nodes.push_back(std::move(node));
     end();
   }
@@ -226,6 +227,7 @@ Str to_text(const Graph& graph) {
     text += fmt::format("{} = {}({})", results, name_of(node.op), arguments);
     if (node.site) text += fmt::format(" site {}", *node.site);
     if (!node.is_training) text += " evaluating";
+    if (node.block != 0) text += fmt::format(" again {}", node.block);
     if (node.location.line > 0) text += fmt::format("  # {}:{}", node.location.file, node.location.line);
     text += "\n";
   }

@@ -175,6 +175,8 @@ struct Node : torch::autograd::Function<Node> {
 }  // namespace
 
 Tensors differentiable(const Tensors& inputs, Pair pair) {
+  // A recording would see what the forward function computes, and take its gradient for the one to use.
+  refuse_plan("calls a C++ function that has a gradient of its own");
   return guarded([&] {
     // A list of another type would not be seen as variables.
     const std::vector<at::Tensor> list = aten(inputs);

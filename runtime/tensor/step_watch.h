@@ -12,6 +12,9 @@ class StepWatch {
 
   /// The step does what no recording can repeat, for `reason`.
   virtual void refuse(const char* reason) = 0;
+  /// What runs between the two is computed again in the backward pass; no such call lies in another one.
+  virtual void begin_again() {}
+  virtual void end_again() {}
   /// Of this thread; null if nobody does.
   static StepWatch*& here();
 

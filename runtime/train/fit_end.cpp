@@ -55,6 +55,7 @@ void Fit::fill(FitReport& report) {
   const int signal = cx_.agreement.signal();
   report.signal = signal;
   report.outcome = cx_.outcome.outcome;
+  if (request_.flags.explain || request_.flags.profile) report.steps_text = cx_.steps_text();
   report.reason = cx_.outcome.reason;
   if (signal == SIGINT) {
     report.exit_code = 130;

@@ -87,7 +87,8 @@ class PlanRunner : public StepRunner {
   void run(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number) override {
     if (session_.is_repeating()) return torch_->run(step, batch, stream, number);
     if (reason_of_run_) {
-      if (!std::exchange(is_told_, true)) tell(session_.request.experiment.name, {*reason_of_run_, {}});
+      if (session_.request.flags.chose_backend && !std::exchange(is_told_, true))
+        tell(session_.request.experiment.name, {*reason_of_run_, {}});
       return torch_->run(step, batch, stream, number);
     }
     const Batch here = on_device(batch);
@@ -99,13 +100,43 @@ class PlanRunner : public StepRunner {
         {.is_alone = !step.is_manual && session_.is_alone(), .takes_rows = !step.is_manual && session_.takes_rows()});
   }
 
+  Str explain() const override {
+    Str text;
+    for (const StepInfo& step : session_.request.experiment.steps) {
+      const auto plans = plans_of_.find(&step);
+      if (const auto reason = op_by_op_.find(step.name); reason != op_by_op_.end()) {
+        text += fmt::format("step {}: op by op, since it {}\n", step.name, reason->second);
+      } else if (reason_of_run_) {
+        text += fmt::format("step {}: op by op, since the run {}\n", step.name, *reason_of_run_);
+      } else if (plans != plans_of_.end()) {
+        for (const auto& [key, forms] : plans->second) {
+          for (const Planned& form : forms) text += explain(step, form);
+        }
+      }
+    }
+    return text;
+  }
+
  private:
   struct Planned {
     std::unique_ptr<PlannedStep> step;
+    int64_t samples = 0;
     Option<Recording> first;  ///< until a second one was the same
   };
   using Plans =
       std::map<std::vector<int64_t>, std::vector<Planned>>;  ///< of the batches of one form, by what the host said
+
+  Str explain(const StepInfo& step, const Planned& form) const {
+    const plan::CpuPlan* const plan = form.step->cpu_plan();
+    Str text = fmt::format("step {}, batches of {}: {} operations", step.name, form.samples,
+                           form.step->recording().graph.nodes.size());
+    if (plan == nullptr) return text + ", one by one with LibTorch\n";
+    text += fmt::format(", planned for {} thread{}, {:.1f} MiB of values\n", plan->threads(),
+                        plan->threads() == 1 ? "" : "s", double(plan->bytes()) / (1 << 20));
+    if (!session_.request.flags.profile) return text + plan->text();
+    const plan::Measured measured = form.step->measured();
+    return measured.runs > 0 ? text + plan::profile_text(measured) : text;
+  }
 
   /// Null where `step` runs op by op.
   PlannedStep* plan_for(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number) {
@@ -137,7 +168,9 @@ class PlanRunner : public StepRunner {
       if (!is_admitted) return;
       planned = std::make_unique<PlannedStep>(found);
       refusal = planned->refusal();
-      if (!refusal) planned->prepare(batch, session_.threads.all(), arena_);
+      if (refusal) return;
+      planned->prepare(batch, session_.threads.all(), arena_);
+      if (session_.request.flags.profile) planned->measure();
     });
     if (!is_admitted) {
       refusal = Refusal{
@@ -145,7 +178,7 @@ class PlanRunner : public StepRunner {
           {}};
     }
     if (refusal) return give_up(step, *refusal);
-    plans.push_back({std::move(planned), std::move(recording)});
+    plans.push_back({std::move(planned), batch.size, std::move(recording)});
     return plans.back().step.get();
   }
 
@@ -155,6 +188,9 @@ class PlanRunner : public StepRunner {
     const Str name = fmt::format("step {}", step.name);
     if (is_required_) throw error_at(location, err::not_planned, name, refusal.reason);
     session_.planned_forms.give_up(step.name);
+    op_by_op_[step.name] = refusal.location.line > 0
+                               ? fmt::format("{} ({}:{})", refusal.reason, refusal.location.file, refusal.location.line)
+                               : refusal.reason;
     plans_of_.erase(&step);
     tell(name, {refusal.reason, location});
     return nullptr;
@@ -206,6 +242,7 @@ class PlanRunner : public StepRunner {
   bool is_told_ = false;
   std::shared_ptr<plan::Arena> arena_ = std::make_shared<plan::Arena>();
   std::map<const StepInfo*, Plans> plans_of_;
+  std::map<Str, Str> op_by_op_;  ///< steps, and why
   std::vector<int64_t> key_;
 };
 
@@ -216,9 +253,6 @@ Option<Str> reason_without_plans(const RunRequest& request) {
   if (precision().narrows || (precision().policy != at::kFloat && precision().policy != at::kDouble))
     return "computes in a precision other than f32 and f64";
   if (request.trainer.anomaly) return "looks at every op (trainer.anomaly)";
-  for (const ScopeState& scope : request.root.state().scopes) {
-    if (scope.recomputed != nullptr) return "computes blocks again (recompute)";
-  }
   if (request.flags.backend == Backend::Native) return std::nullopt;
   // There a plan runs its ops one by one, as it would without one.
   if (accelerator() != nullptr) return "computes on a GPU";

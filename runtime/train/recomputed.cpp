@@ -17,6 +17,7 @@
 #include "runtime/tensor/joint_norm.h"
 #include "runtime/tensor/mode.h"
 #include "runtime/tensor/precision.h"
+#include "runtime/tensor/step_watch.h"
 #include "runtime/train/root_state.h"
 
 namespace ltr {
@@ -213,9 +214,12 @@ struct Recomputed::Call {
 Recomputed::Recomputed(const Scope& place, std::shared_ptr<void> again, void (*call)(void* again)) {
   const auto segment = std::make_shared<Segment>(*place.state()->recomputed, [again, call] { call(again.get()); });
   call_.reset(new Call{{}, GraphMemory([segment] { return std::make_unique<Numbered>(segment); })});
+  if (StepWatch* watch = StepWatch::here()) watch->begin_again();
 }
 
-Recomputed::~Recomputed() = default;
+Recomputed::~Recomputed() {
+  if (StepWatch* watch = StepWatch::here()) watch->end_again();
+}
 
 bool Scope::is_recomputed() const {
   return state_->recomputed != nullptr && !is_under_way && c10::GradMode::is_enabled();

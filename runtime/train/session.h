@@ -79,6 +79,8 @@ class Session : public Context {
   /// One call of `info` on `batch`, the `number`-th of its stream. With `anomaly`, and with `nan = raise` by repeating the
   /// batch, a number that is not finite is reported at the op that made it.
   void run_step(const StepInfo& info, const Batch& batch, size_t stream_index, uint64_t number);
+  /// How each step that ran is computed, for people.
+  Str steps_text() const { return runner_->explain(); }
 
   // The window under way.
   /// `is_recorded`: its values go to the loggers.

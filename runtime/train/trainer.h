@@ -39,6 +39,9 @@ struct RunFlags {
   bool accept_data = false;  ///< go on although the data changed since the checkpoint
   bool mock_data = false;    ///< batches from the schema, no file is opened
   Backend backend = Backend::Torch;
+  bool chose_backend = false;  ///< somebody asked for it, and hears why the whole run has no plans
+  bool explain = false;        ///< `FitReport::steps_text` is wanted
+  bool profile = false;        ///< it holds where the time went
 };
 
 /// A file that the data opened, and what tells it from another: its path, size and digest.
@@ -123,6 +126,7 @@ struct FitReport {
   std::vector<Best> best;
   std::vector<std::pair<Str, double>> last;  ///< newest value of every series, `val.loss`
   Str last_checkpoint;
+  Str steps_text;  ///< how each step was computed, where `RunFlags` ask for it
 };
 
 struct EvalReport {

@@ -61,6 +61,10 @@ CpuPlan::CpuPlan(const Graph& graph, const std::unordered_map<ValueId, Tensor>& 
     }
     stretches_.push_back({schedule(std::move(list), bytes_, samples), phases});
     phases += stretches_.back().phases.size();
+    for (Phase& phase : stretches_.back().phases) {
+      phase.first_call = calls_;
+      calls_ += phase.node ? 1 : phase.calls.size();
+    }
   }
   dies_behind_.resize(phases + 1);
   place_values(stretches);
@@ -207,7 +211,9 @@ bool CpuPlan::run(size_t stretch) {
   for (const Phase* phase = planned.phases.data(); phase != end;) {
     const Phase* behind = phase;
     if (phase->node) {
+      const auto start = Stopwatch::Clock::now();
       run_node(*phase->node);
+      if (stopwatch_) stopwatch_->add(0, phase->first_call, start);
       ++behind;
     } else {
       while (behind != end && !behind->node) ++behind;
@@ -232,7 +238,11 @@ bool CpuPlan::run_calls(const Phase* begin, const Phase* end) {
     part.key = key_;
     part.has_failed = &has_failed;
     for (const Phase* phase = begin; phase != end; ++phase) {
-      if (phase != begin) meeting.wait();
+      if (phase != begin) {
+        const auto start = stopwatch_ ? Stopwatch::Clock::now() : Stopwatch::Clock::time_point();
+        meeting.wait();
+        if (stopwatch_) stopwatch_->add(index, calls_, start);
+      }
       // What would read a value that is not there is left out.
       if (has_failed.load(std::memory_order_relaxed)) continue;
       for (const Chain& chain : phase->chains) run_chain(*phase, chain, part);
@@ -248,7 +258,10 @@ void CpuPlan::run_chain(const Phase& phase, const Chain& chain, const Part& whol
     part.end = std::min(whole.end, part.begin + chain.samples);
     for (size_t at = chain.begin; at < chain.end; ++at) {
       const Call& call = phase.calls[at];
-      if (call.split != Split::Alone || part.index == 0) call.kernel->run(memory_, part);
+      if (call.split == Split::Alone && part.index != 0) continue;
+      const auto start = stopwatch_ ? Stopwatch::Clock::now() : Stopwatch::Clock::time_point();
+      call.kernel->run(memory_, part);
+      if (stopwatch_) stopwatch_->add(part.index, phase.first_call + at, start);
     }
     part.begin = part.end;
   } while (part.begin < whole.end);
@@ -280,22 +293,56 @@ void CpuPlan::run_node(size_t at) {
   }
 }
 
-Str CpuPlan::text() const {
-  Str lines;
-  for (size_t s = 0; s < stretches_.size(); ++s) {
-    lines += fmt::format("stretch {}\n", s);
-    for (const Phase& phase : stretches_[s].phases) {
-      lines += "  phase\n";
+void CpuPlan::measure() { stopwatch_ = std::make_unique<Stopwatch>(threads_, calls_ + 1); }
+
+std::vector<CallCost> CpuPlan::costs() const {
+  std::vector<CallCost> costs;
+  if (!stopwatch_) return costs;
+  for (const Planned& planned : stretches_) {
+    for (const Phase& phase : planned.phases) {
       if (phase.node) {
-        lines += fmt::format("    torch    {}\n", name_of(graph_.nodes[*phase.node].op));
+        const Node& node = graph_.nodes[*phase.node];
+        costs.push_back(
+            {node.location, fmt::format("{} of LibTorch", name_of(node.op)), stopwatch_->of_all(phase.first_call)});
       }
-      static constexpr const char* kSplits[] = {"samples", "shares", "alone"};
-      for (const Call& call : phase.calls)
-        lines += fmt::format("    {:8} {}\n", kSplits[size_t(call.split)], call.kernel->text());
+      for (size_t i = 0; i < phase.calls.size(); ++i) {
+        const Call& call = phase.calls[i];
+        CallCost& cost = costs.emplace_back(CallCost{
+            call.location, call.kernel->text(), stopwatch_->of_all(phase.first_call + i), call.kernel->products()});
+        for (const auto* touched : {&call.reads, &call.writes}) {
+          for (const Touched& one : *touched) cost.bytes += double(bytes_[one.root]);
+        }
+      }
     }
   }
-  return lines + fmt::format("{} B of values, {} B of scratch for each of {} threads\n", memory_bytes_, scratch_bytes_,
-                             threads_);
+  costs.push_back({{}, "threads wait for each other", stopwatch_->of_all(calls_)});
+  return costs;
+}
+
+Str CpuPlan::text() const {
+  Str lines;
+  const auto line = [&](const char* who, const Location& location, const Str& what) {
+    lines += fmt::format("  {:<8} {:<24} {}\n", who, fmt::format("{}:{}", location.file, location.line), what);
+  };
+  for (const Planned& planned : stretches_) {
+    for (const Phase& phase : planned.phases) {
+      if (&phase != planned.phases.data() || &planned != stretches_.data()) lines += "  threads meet\n";
+      if (phase.node) {
+        const Node& node = graph_.nodes[*phase.node];
+        line("LibTorch", node.location, Str(name_of(node.op)));
+      }
+      for (const Chain& chain : phase.chains) {
+        const bool is_long = chain.end - chain.begin > 1 && chain.samples < lowering_.samples();
+        if (is_long) lines += fmt::format("  {} samples at a time:\n", chain.samples);
+        static constexpr const char* kSplits[] = {"samples", "shares", "alone"};
+        for (size_t i = chain.begin; i < chain.end; ++i) {
+          const Call& call = phase.calls[i];
+          line(kSplits[size_t(call.split)], call.location, call.kernel->text());
+        }
+      }
+    }
+  }
+  return lines;
 }
 
 }  // namespace ltr::plan

@@ -7,6 +7,7 @@
 
 #include "runtime/plan/cpu/arena.h"
 #include "runtime/plan/cpu/schedule.h"
+#include "runtime/plan/cpu/stopwatch.h"
 #include "runtime/plan/reference.h"
 #include "runtime/tensor/handle.h"
 
@@ -36,6 +37,11 @@ class CpuPlan {
   void end();
 
   int64_t bytes() const { return memory_bytes_; }
+  int threads() const { return threads_; }
+  /// Times are taken from now on.
+  void measure();
+  /// Those that were taken; the last one is what threads waited for each other.
+  std::vector<CallCost> costs() const;
   /// One line for each phase and call.
   Str text() const;
 
@@ -57,6 +63,7 @@ class CpuPlan {
   Reference reference_;
   std::vector<int64_t> bytes_;  ///< by root
   std::vector<Planned> stretches_;
+  size_t calls_ = 0;
   int threads_;
   std::shared_ptr<Arena> arena_;
   char* base_ = nullptr;                             ///< of the arena in this run
@@ -69,6 +76,7 @@ class CpuPlan {
   std::vector<std::vector<ValueId>> dies_behind_;  ///< of these, by phase
   std::set<ValueId> changed_;                      ///< of what is given: calls write it
   uint64_t key_ = 0;
+  std::unique_ptr<Stopwatch> stopwatch_;
 };
 
 /// Whether a plan for CPUs can be made of it: its sizes do not hang on values.

@@ -44,7 +44,7 @@ std::vector<Item> Lowering::lower(size_t begin, size_t end) {
                             lower_pool, lower_norm, lower_recurrent, lower_reduction, lower_loss, lower_index})
       is_done = is_done || (!is_empty && room(*this));
     if (!is_done) items_.push_back({.node = at});
-    for (size_t i = before; i < items_.size(); ++i) items_[i].location = node_->location;
+    for (size_t i = before; i < items_.size(); ++i) items_[i].location = items_[i].call.location = node_->location;
   }
   return std::move(items_);
 }

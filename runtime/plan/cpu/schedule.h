@@ -19,6 +19,7 @@ struct Phase {
   std::vector<Call> calls;
   std::vector<Chain> chains;  ///< all calls, in their order
   Option<size_t> node;
+  size_t first_call = 0;  ///< of the plan: a node is one call
 };
 
 /// Nodes between which nothing but computing happens.

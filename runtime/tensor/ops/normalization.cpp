@@ -57,7 +57,8 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, con
                         "a last batch of one record: `collate(size, drop_last = true)`, or another batch size");
       }
       const NoGrad no_grad;
-      In(seen)->add_(1);
+      // A plan that computes a block again has none of the three: they took the batch in when it ran.
+      if (seen.defined()) In(seen)->add_(1);
     }
     // LibTorch writes the running values and does not say so. What its graph keeps of them has a count of its own, or a second
     // call in the same step would be a change that the first one's backward pass minds.
