@@ -149,7 +149,9 @@ cpp::Expr FunctionEmitter::function(const ir::Op& op) {
   cpp::Body body = collect(op.regions[0]);
   parents_.pop_back();
   cpp::Expr made = cpp::lambda(std::move(params), cx_.type(signature.fields.back().type), std::move(body));
-  made.text = function_.owner.empty() ? "=" : "=, this";
+  made.text = "=";
+  if (takes_context(function_.role)) made.text += ", &cx";
+  if (!function_.owner.empty()) made.text += ", this";
   return cpp::construct(cx_.type(signature), {std::move(made)});
 }
 

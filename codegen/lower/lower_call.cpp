@@ -139,7 +139,8 @@ ValueId BodyLowerer::lower(const node::Construct& node, const ExprView& expr) {
     if (has_place && check::builds_blocks(at(node.args[i]), shared_.program)) {
       place = b.op(OpKind::Place, Type::of(TypeKind::Scope), {*here}, ref.object->params[i].name);
     }
-    args.push_back(this->expr(node.args[i]));
+    const ValueId value = this->expr(node.args[i]);
+    args.push_back(fit(value, shared_.type(ref.object->params[i].type)));
   }
   place = outer;
   return b.op(OpKind::Construct, ref.type(), std::move(args), ref.name);

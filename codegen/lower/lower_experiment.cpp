@@ -169,7 +169,7 @@ class ExperimentLowerer {
       value = lowerer.from_value(final, type);
       check_slot(lowerer, side + "." + param.name, given, value);
     } else {
-      value = lowerer.expr(given);
+      value = lowerer.fit(lowerer.expr(given), type);
     }
     lowerer.b.effect(OpKind::SetSlot, {value}, slot(side, param.name), {{"experiment", info_.resolve}});
   }

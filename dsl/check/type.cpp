@@ -23,6 +23,11 @@ const char* to_text(Element element) {
   return "error";
 }
 
+bool holds_metrics(const Type& type) {
+  return type.kind == Kind::Metric || std::any_of(type.fields.begin(), type.fields.end(),
+                                                  [](const TypeField& field) { return holds_metrics(field.type); });
+}
+
 bool holds_layers(const Type& type) {
   if (type.kind != Kind::List && type.kind != Kind::Tuple && type.kind != Kind::Record) return false;
   return std::any_of(type.fields.begin(), type.fields.end(), [](const TypeField& field) {

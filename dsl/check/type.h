@@ -129,6 +129,8 @@ inline bool Type::operator==(const Type& other) const {
 const char* to_text(Element element);
 /// A list, tuple or record with blocks or functions in it, at any depth.
 bool holds_layers(const Type& type);
+/// Likewise a metric, or what holds one.
+bool holds_metrics(const Type& type);
 bool is_floating(Element element);
 /// Whether a type is of one of `kinds`, and so is all that it is made of: elements, fields, what an option may hold.
 bool is_made_of(const Type& type, std::initializer_list<Kind> kinds);

@@ -113,7 +113,7 @@ Str manifest_digest(Str text) {
 /// The text of `checkpoint.json`, with its digest in it.
 Str manifest_text(nlohmann::json manifest) {
   manifest["digest"] = "";
-  Str text = manifest.dump(1);
+  Str text = manifest.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
   const Str digest = manifest_digest(text);
   text.insert(text.find(kDigestKey) + std::strlen(kDigestKey), digest);
   return text;

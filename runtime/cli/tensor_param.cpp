@@ -2,6 +2,9 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <cctype>
+
 #include "doors/file.h"
 #include "doors/json.h"
 #include "runtime/api/error.h"
@@ -61,6 +64,26 @@ at::Tensor tensor_of_file(const Str& path, at::ScalarType type) {
   });
 }
 
+/// The sizes of a tensor type that are numbers hold; binders stand for any size.
+void check_sizes(const at::Tensor& tensor, const Str& type) {
+  const size_t open = type.find('[');
+  const Str inner = type.substr(open + 1, type.find(']', open) - open - 1);
+  if (inner.find("...") != Str::npos) return;
+  std::vector<Str> sizes;
+  for (size_t begin = 0; begin < inner.size();) {
+    const size_t end = std::min(inner.find(',', begin), inner.size());
+    const size_t first = inner.find_first_not_of(' ', begin);
+    sizes.push_back(inner.substr(first, end - first));
+    begin = end + 1;
+  }
+  bool fits = int64_t(sizes.size()) == tensor.dim();
+  for (size_t i = 0; fits && i < sizes.size(); ++i) {
+    const bool is_number = std::ranges::all_of(sizes[i], [](unsigned char c) { return std::isdigit(c) != 0; });
+    fits = !is_number || std::to_string(tensor.size(int64_t(i))) == sizes[i];
+  }
+  if (!fits) throw Misfit{fmt::format("of the sizes [{}]", fmt::join(tensor.sizes().vec(), ", "))};
+}
+
 }  // namespace
 
 const std::vector<int32_t>* characters_of(const Data& data) {
@@ -76,7 +99,11 @@ at::Tensor tensor_param(const StepParam& param, const Str& given, const Data& da
   const Str shown = Str("--") + param.name;
   const at::ScalarType type = type_of(param.type).value_or(at::kFloat);
   try {
-    if (given.starts_with("@")) return tensor_of_file(given.substr(1), type);
+    const auto checked = [&](at::Tensor tensor) {
+      check_sizes(tensor, param.type);
+      return tensor;
+    };
+    if (given.starts_with("@")) return checked(tensor_of_file(given.substr(1), type));
     nlohmann::json json;
     Str reason;
     try {
@@ -84,11 +111,11 @@ at::Tensor tensor_param(const StepParam& param, const Str& given, const Data& da
     } catch (const doors::FormatError& error) {
       reason = error.reason;
     }
-    if (json.is_array()) return tensor_of_json(json, type);
+    if (json.is_array()) return checked(tensor_of_json(json, type));
     const std::vector<int32_t>* characters = type == at::kLong ? characters_of(data) : nullptr;
     if (characters == nullptr) throw Misfit{reason.empty() ? "no list" : reason};
     is_text = true;
-    return encode(given, *characters);
+    return checked(encode(given, *characters));
   } catch (const Misfit& misfit) {
     throw with_help(error_at({}, err::wrong_type, shown, misfit.text, param.type), "as JSON, such as [[1, 2], [3, 4]]");
   }

@@ -108,7 +108,7 @@ EvalReport evaluate(RunRequest& request, Role role) {
     Str prefix = stream_name(request.data, streams[i]) + "/";
     std::replace(prefix.begin(), prefix.end(), '.', '/');
     EvalReport::Stream& row = report.streams.emplace_back();
-    row.name = streams.size() > 1 ? request.data.streams[streams[i]].name : "";
+    row.name = request.data.streams[streams[i]].name;
     row.samples = int64_t(all_samples[i]);
     std::erase_if(values, [&](const auto& one) {
       if (!one.first.starts_with(prefix)) return false;

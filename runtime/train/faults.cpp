@@ -27,7 +27,8 @@ Str write_fault(const RunRequest& request, const Batch& batch, const Error& erro
                                   {"line", error.location.line},
                                   {"step", step},
                                   {"records", records}};
-    doors::write_file_atomically(stem + ".json", about.dump(1) + "\n");
+    doors::write_file_atomically(stem + ".json",
+                                 about.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   } catch (const Error&) {
     throw;
   } catch (const std::exception& failure) {

@@ -109,7 +109,7 @@ const char* role_name(Role role) {
 Str stream_name(const Data& data, size_t stream) {
   const Data::RoleStream& role_stream = data.streams[stream];
   Str name = role_name(role_stream.role);
-  if (streams_of(data, role_stream.role).size() > 1) name += Str(".") + role_stream.name;
+  if (role_stream.name[0] != '\0') name += Str(".") + role_stream.name;
   return name;
 }
 

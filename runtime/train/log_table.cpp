@@ -44,7 +44,14 @@ LogTable::LogTable(const Program& program, const Data& data, Model& model, std::
   slots.erase(std::unique(slots.begin(), slots.end()), slots.end());
   cells_.reserve(slots.size() * std::max<size_t>(data.streams.size(), 1));
   cells_of_slot_.assign(program.logs.size(), std::vector<Cell*>(data.streams.size(), nullptr));
+  // Two branches may log one series, each with a statement of its own.
+  const auto is_alike = [&](const LogInfo& one, const LogInfo& other) {
+    return one.kind == other.kind && one.when == other.when && one.reduce == other.reduce;
+  };
   const auto add_cell = [&](int slot, Str series) {
+    for (Cell& known : cells_) {
+      if (known.series == series && is_alike(info(known), program_.logs[size_t(slot)])) return &known;
+    }
     Cell& cell = cells_.emplace_back();
     cell.slot = size_t(slot);
     cell.series = std::move(series);
@@ -58,7 +65,8 @@ LogTable::LogTable(const Program& program, const Data& data, Model& model, std::
     std::vector<Cell*>& of_stream = cells_of_slot_[size_t(slot)];
     const std::vector<size_t> streams = streams_of(data, info.role);
     if (streams.empty()) continue;
-    if (info.is_whole || streams.size() == 1) {
+    const bool is_of_role = streams.size() == 1 && data.streams[streams.front()].name[0] == '\0';
+    if (info.is_whole || is_of_role) {
       // The hooks of an epoch run in no stream: whatever ran last, the value is the role's.
       Cell* whole = add_cell(slot, Str(role_name(info.role)) + "." + info.name);
       std::fill(of_stream.begin(), of_stream.end(), whole);

@@ -193,7 +193,7 @@ std::vector<nlohmann::json> Saver::each(const std::function<nlohmann::json()>& w
     said["fault"] = error.message;
   }
   std::vector<nlohmann::json> shares;
-  for (const Str& text : request_.ranks.texts(said.dump())) {
+  for (const Str& text : request_.ranks.texts(said.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))) {
     nlohmann::json one = nlohmann::json::parse(text);
     if (fault) throw *fault;
     if (one.contains("fault")) throw of_another(Error(err::cannot_write.code, one["fault"].get<Str>(), {}));

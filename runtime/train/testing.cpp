@@ -28,9 +28,7 @@ class TestContext : public Context {
 
   void minimize(const Tensor& loss, Optimizer& optimizer, bool last, const Location& location) override {
     guarded([&] {
-      at(location);
-      last_loss = loss.item();
-      if (!std::isfinite(last_loss)) throw error_at(location, err::loss_not_finite, last_loss, global_step);
+      note_loss(loss, location);
       gradients().run(In(loss), 1, &optimizer, !last);
       step(optimizer);
       global_step++;
@@ -38,7 +36,7 @@ class TestContext : public Context {
   }
   void backward(const Tensor& loss, const Location& location) override {
     guarded([&] {
-      at(location);
+      note_loss(loss, location);
       gradients().run(In(loss), 1, nullptr, true);
     });
   }
@@ -75,9 +73,15 @@ class TestContext : public Context {
   const Outputs& outputs() const override { return none_; }
 
   ModelRoot root;
-  double last_loss = std::numeric_limits<double>::quiet_NaN();
+  double last_loss = std::numeric_limits<double>::quiet_NaN();  ///< that a step minimized, or took the gradient of
 
  private:
+  void note_loss(const Tensor& loss, const Location& location) {
+    at(location);
+    last_loss = loss.item();
+    if (!std::isfinite(last_loss)) throw error_at(location, err::loss_not_finite, last_loss, global_step);
+  }
+
   /// Weights may have been added since the last call.
   Backward& gradients() {
     if (!gradients_ || root.weights().size() != root.state().entries.size()) {

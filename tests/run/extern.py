@@ -154,6 +154,8 @@ def gradient(folder):
         w -= 0.01 * (3 + 4 * w ** 3)
     check("backward: the losses of gradient descent by hand",
           len(losses) == 2 and all(abs(a - b) < 1e-3 * b for a, b in zip(losses, wanted)), f"{losses} {wanted}")
+    result = run(program, "fit", "--no-bar", "--out", folder / "runs-native", "--backend", "native")
+    check("a gradient of its own has no plan", result.returncode == 2 and "R2015" in result.text and "a gradient of its own" in result.text, result.text)
     result = run(LTRC, "test", folder / "cube.ltr")
     lines = GRADIENT.splitlines()
     for what, message, call in (("a wrong result", "gave f32[3], but float[N + 1] is declared", "assert sum(wrong("),

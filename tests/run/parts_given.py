@@ -76,6 +76,9 @@ with scratch() as place:
         result = run(*predict, *given)
         rows = [json.loads(line) for line in result.stdout.splitlines()] if result.returncode == 0 else []
         check(f"predict {' '.join(given)}", rows == [DEFAULTS | differs] * 2, result.text)
+    for given in ("[4, 5]", "[[1], [2]]"):
+        result = run(*predict, "--shift", given)
+        check(f"a tensor of other sizes: {given}", result.returncode == 2 and "R2003" in result.text and "float[1] is wanted" in result.text, result.text)
     result = run(*predict, "--how", "middle")
     check("a word that is none", result.returncode == 2 and "first or last" in result.text, result.text)
 finish()

@@ -45,6 +45,38 @@ experiment e {
 """
 
 
+# One stream of a role may have a name, and two branches may log one series.
+NAMED = """ltr 1
+data Points() {
+  batch[B] { x: float[B, 2] }
+  fn point(s: {i: int}) -> {x: float[2]} = (x = full(2, 1.0 * s.i))
+  train = range(8) |> map(point) |> collate(4)
+  val.clean = range(4) |> map(point) |> collate(2)
+}
+metric Seen() {
+  state t: f64 = 0 reduce sum
+  fn update[B](x: float[B], k: int) { t += x.sum().to(f64) * k }
+  fn compute() -> f64 = t
+}
+model Net() {
+  net = Linear(2, 1)
+  seen = Seen()
+  optimizer opt = SGD(net.weights, lr = 0.1) { schedule = plateau(monitor = val.clean.loss) }
+  step train[B](x: float[B, 2]) { minimize mean(net(x) ** 2) }
+  step val[B](x: float[B, 2]) {
+    log loss = mean(net(x) ** 2)
+    if batch_index == 0 { log seen = seen(x[:, 0], 1) } else { log seen = seen(x[:, 0], 10) }
+    if batch_index == 0 { log size = x.mean() } else { log size = 3 * x.mean() }
+  }
+}
+callback Tell { on val_epoch_end { print "loss {metric(val.clean.loss) > 0.0}" } }
+experiment named {
+  data = Points(), model = Net(), trainer { epochs = 1, sanity_val = 0 }, loggers { Csv() }
+  callbacks { Tell(), Checkpoint(monitor = val.clean.loss), EarlyStop(monitor = val.clean.loss) }
+}
+"""
+
+
 def prints(result):
     events = [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
     return [event["text"] for event in events if event["event"] == "print"]
@@ -56,6 +88,14 @@ with scratch() as place:
     def fitted(name, callbacks, *options):
         (folder / f"{name}.ltr").write_text(PROGRAM.replace("CALLBACKS", callbacks))
         return fit(build(folder / f"{name}.ltr", folder), folder / f"{name}-runs", *options)
+
+    (folder / "named.ltr").write_text(NAMED)
+    result = fit(build(folder / "named.ltr", folder), folder / "named-runs")
+    header, *rows = [line.split(",") for line in (newest(folder / "named-runs") / "metrics.csv").read_text().splitlines()]
+    row = dict(zip(header, rows[-1]))
+    check("one stream that has a name is called by it", result.returncode == 0 and "val/clean/loss" in row and "loss true" in result.text, result.text)
+    check("two branches log one series", header.count("val/clean/seen") == 1 and float(row["val/clean/seen"]) == 1 + 50 and
+          header.count("val/clean/size") == 1 and float(row["val/clean/size"]) == 4, header + rows[-1])
 
     (folder / "unknown.ltr").write_text(PROGRAM.replace("CALLBACKS", "EarlyStop(monitor = val.nothing)"))
     told = run(LTRC, "check", folder / "unknown.ltr").text

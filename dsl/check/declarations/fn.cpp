@@ -2,6 +2,7 @@
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/call.h"
+#include "dsl/check/library/library_call.h"
 #include "dsl/check/scope/twice.h"
 #include "dsl/check/statements/statements.h"
 #include "dsl/check/walk.h"
@@ -394,6 +395,10 @@ void check_body_of(Context& cx, FnInfo& fn) {
   const bool is_compute = fn.role == FnRole::MetricCompute;
   if (is_compute && fn.result.kind == Kind::Float) typed.result = Type::tensor(Element::F64, {});
   if (is_compute) fn.result = typed.result;
+  if (is_compute && !fn.params.empty()) {
+    cx.report(diag::wrong_argument(fn.params[0].span, "`compute` takes no parameters")
+                  .help("what it needs is a `state`, or a parameter of the metric"));
+  }
   const Body entry = rule_at_entry(fn, scope);
   if (!fn.extern_file.empty()) {
     typed.body = extern_body(fn, scope);
@@ -418,6 +423,8 @@ void check_body_of(Context& cx, FnInfo& fn) {
   track_differentiated(typed, scope);
   typed.locals = std::move(locals);
   cx.program.fns[fn.index] = std::move(typed);
+  if (KnownDraws known; is_compute && draws_random(cx.program, fn.index, known))
+    cx.report(diag::wrong_place(fn.ast->name.span, "`compute` draws no random numbers"));
   // Hparams that were read meanwhile have left theirs behind these.
   cx.facts.erase(cx.facts.begin() + facts_before, cx.facts.begin() + facts_behind);
   fn.is_checking = false;

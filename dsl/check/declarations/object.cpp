@@ -86,11 +86,15 @@ struct ObjectChecker {
     if (type.kind == Kind::Block) kind = MemberKind::Block;
     if (type.kind == Kind::Metric) kind = MemberKind::Metric;
     if (holds_layers(type)) kind = MemberKind::Block;
-    if (type.kind == Kind::Model || type.kind == Kind::Data) {
-      cx.report(diag::wrong_type(
-          value.span, "a " + std::string(type.kind == Kind::Model ? "model" : "data") + " cannot be a member"));
-      value.type = Type::error();
-    }
+    std::optional<diagnostics::Diagnostic> unfit;
+    if (type.kind == Kind::Model || type.kind == Kind::Data)
+      unfit = diag::wrong_type(value.span,
+                               std::string(type.kind == Kind::Model ? "a model" : "a data") + " cannot be a member");
+    if (type.kind != Kind::Metric && holds_metrics(type))
+      unfit = diag::wrong_type(value.span, "metrics are members, each of its own, and not in " + cx.text(type))
+                  .help("`{}_1 = …`, `{}_2 = …`", member.name.text, member.name.text);
+    if (unfit) cx.report(std::move(*unfit));
+    if (unfit) value.type = Type::error();
     add(member.name, value.type, kind, value);
     if (member.source && !typed.members.empty()) typed.members.back().source = check_source(member, value, inner);
   }
@@ -483,8 +487,7 @@ void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl) {
     scope.requirements = &object.requirements;
     read_signature(cx, *object.fns[name], scope);
   }
-  // Bodies may use other objects of this kind, so what is known is put in place before they are
-  // read.
+  // Bodies may use other objects of this kind, so what is known is put in place before they are read.
   (*objects_of(cx.program, object.kind))[object.index] = typed;
   const ast::Name* merge = object.kind == Kind::Metric ? check_merge_form(cx, object, typed, items_of(decl)) : nullptr;
   for (const std::string& name : object.fn_order) check_body_of(cx, *object.fns[name]);
