@@ -88,11 +88,12 @@ def weights(runs):
 def with_batch_norm(folder):
     program = build(HERE / "digits.ltr", folder)
     data = ("--set", f"data.root={EXAMPLES / 'data/mnist-5k'}")
-    # 413 samples: some rows are uneven, and the last of an epoch has a rank without samples.
+    # 413 samples: some rows are uneven, and the last of an epoch has a rank without samples. Several ranks have no plans, and the
+    # largest rates enlarge a last bit.
     for title, options in (("uneven rows", ()), ("three rows a window", ("--set", "trainer.accumulate=3"))):
         found = {}
         for world in (1, 2):
-            result = search(program, folder / f"{title}-{world}", world, 24 // world, "--find-lr", *data, *options)
+            result = search(program, folder / f"{title}-{world}", world, 24 // world, "--find-lr", *data, *options, "--backend", "torch")
             check(f"{title}, {world} ranks", result.returncode == 0, result.text)
             found[world] = curve(folder / f"{title}-{world}")
         same(title, found[2], found[1], 1e-5)
