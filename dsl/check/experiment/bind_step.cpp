@@ -73,12 +73,19 @@ std::vector<std::string> fields_left(const FnInfo& fn, const ObjectInfo& wired) 
   return names;
 }
 
-void report_missing(const ParamInfo& param, const FnInfo& fn, const ObjectInfo& wired, Context& cx) {
+void report_missing(const ParamInfo& param, const FnInfo& fn, const ObjectInfo& wired,
+                    const std::vector<const StreamDecl*>& streams, Context& cx) {
   diagnostics::Diagnostic diagnostic = diag::step_wants_field(param.span, fn.name, param.name);
   diagnostic.label(wired.span, "data `{}` is wired to it", wired.name);
   const std::vector<std::string> left = fields_left(fn, wired);
   std::vector<std::string> names;
-  for (const TypeField& field : wired.batch.fields) names.push_back("`" + field.name + "`");
+  const auto is_delivered = [&](const TypeField& field) {
+    return std::all_of(streams.begin(), streams.end(),
+                       [&](const StreamDecl* stream) { return has_field(stream->record, field.name); });
+  };
+  for (const TypeField& field : wired.batch.fields) {
+    if (is_delivered(field)) names.push_back("`" + field.name + "`");
+  }
   if (!names.empty()) diagnostic.note("it delivers {}", diagnostics::listed(names));
   if (param.type.kind == Kind::Record) {
     std::string list;
@@ -153,7 +160,7 @@ void bind_step(const ExprView& model, const ExprView& data, FnInfo& fn, Experime
                               });
     if (!is_delivered) {
       const bool from_flag = param.initial != nullptr || (fn.name == "predict" && own.empty());
-      if (!from_flag && !own.empty()) report_missing(param, fn, wired, cx);
+      if (!from_flag && !own.empty()) report_missing(param, fn, wired, own, cx);
       if (from_flag) check_flag(param, fn.name, cx);
       binding.fields.push_back(-1);
       std::optional<Expr> initial;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/expressions.h"
@@ -15,8 +16,30 @@ bool is_swept(const Wired& wired, const Experiment& experiment) {
          });
 }
 
+/// `a == b` of `b == a` too.
+std::string in_order(const std::string& rule) {
+  const std::string equal = " == ";
+  const size_t at = rule.find(equal);
+  if (at == std::string::npos) return rule;
+  const std::string left = rule.substr(0, at), right = rule.substr(at + equal.size());
+  return std::min(left, right) + equal + std::max(left, right);
+}
+
+/// `16 and 4`, of a rule that two numbers are equal.
+std::optional<std::string> sides_of(const ExprView& rule, const Program& program) {
+  const auto* equal = rule.get<node::Host>();
+  if (equal == nullptr || equal->op != host::Op::Equal || equal->args.size() != 2) return std::nullopt;
+  const auto* rest = program.exprs[equal->args[0]].get<node::Host>();
+  if (rest != nullptr && rest->op == host::Op::Mod) return std::nullopt;
+  const auto left = evaluate(program.exprs[equal->args[0]], program),
+             right = evaluate(program.exprs[equal->args[1]], program);
+  if (!left || !right || left->kind != HostValue::Kind::Int || right->kind != HostValue::Kind::Int) return std::nullopt;
+  return std::to_string(left->whole) + " and " + std::to_string(right->whole);
+}
+
 void check_rules(Context& cx, const Experiment& experiment, const std::vector<Obligation>& rules) {
   const Object none;
+  std::set<std::string> told;  // Two layers in each other's place break one rule twice.
   for (const Obligation& rule : rules) {
     if (!rule.condition || rule.needs_data || rule.fate != Fate::AtStart) continue;
     const Wired wired = wire(cx.at(*rule.condition), none, {}, experiment, cx.program);
@@ -24,8 +47,11 @@ void check_rules(Context& cx, const Experiment& experiment, const std::vector<Ob
     const Span place = rule.use.is_empty() ? rule.span : rule.use;
     if (!holds || holds->whole != 0 || is_swept(wired, experiment) || is_reported(cx, diagnostics::Code::E0319, place))
       continue;
-    diagnostics::Diagnostic diagnostic =
-        diag::where_not_satisfied(place, rule.text, "experiment `" + experiment.name + "` gives other values");
+    if (!told.insert(in_order(rule.text)).second) continue;
+    const auto sides = sides_of(wired.expr, cx.program);
+    diagnostics::Diagnostic diagnostic = diag::where_not_satisfied(
+        place, rule.text,
+        "experiment `" + experiment.name + "` gives " + (sides ? *sides : std::string("other values")));
     if (place != rule.span) diagnostic.label(rule.span, "required here");
     note_hparams(diagnostic, wired, cx);
     cx.report(std::move(diagnostic));
