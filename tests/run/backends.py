@@ -184,6 +184,21 @@ def goes_on(program, folder):
         check(f"and logs what one run logs, {first} then {second}", worst <= TOLERANCE, worst)
 
 
+def explained(program, folder):
+    """`describe --plan` shows how a step is computed, `--profile` where its time went; nothing of the first is kept."""
+    result = run(program, "describe", "--plan", "--out", folder / "described")
+    check("describe --plan", result.returncode == 0 and "step train, batches of 8: " in result.text and "planned for " in result.text and
+          "] cross_entropy" in result.text and "rows.ltr:" in result.text and "threads meet" in result.text, result.text)
+    check("and keeps nothing", not (folder / "described").exists(), result.text)
+    result = run(program, "describe", "--plan", "--backend", "torch", "--out", folder / "described")
+    check("nothing is planned for torch", result.returncode == 0 and "planned for" not in result.text, result.text)
+    result = fit(program, folder / "profiled", "--profile")
+    check("--profile", result.returncode == 0 and " runs, " in result.text and "GFLOP/s" in result.text and "updates, logs" in result.text and
+          "a thread of this machine does" in result.text, result.text)
+    same = fit(program, folder / "unprofiled")
+    check("and changes no bit", same.returncode == 0 and result_of(newest(folder / "profiled")) == result_of(newest(folder / "unprofiled")), same.text)
+
+
 def refusals(folder):
     ends = {"train": "    log loss\n", "val": "    log loss = cross_entropy(net(x), y)\n"}
     for name, (step, statement, reason) in REFUSED.items():
@@ -224,6 +239,7 @@ def main():
         source = folder / "rows.ltr"
         source.write_text(ROWS)
         compare("rows", build(source, folder), folder)
+        explained(build(source, folder), folder)
         source = folder / "table.ltr"
         source.write_text(TABLE)
         program = build(source, folder)
