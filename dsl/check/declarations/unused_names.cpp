@@ -112,6 +112,8 @@ void warn(Context& cx, const ast::Name& name, const std::string& what, const std
   diagnostics::Diagnostic diagnostic = diag::unused_name(name.span, what + " `" + name.text + "`");
   if (const auto meant = diagnostics::suggest(name.text, near)) {
     diagnostic.help("did you mean `{}`?", *meant).fix(name.span, *meant);
+  } else if (what.find("import") != std::string::npos) {
+    diagnostic.help("take it away");
   } else {
     diagnostic.help("take it away, or call it `_{}` if it is meant to be unused", name.text);
   }
