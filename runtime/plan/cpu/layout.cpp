@@ -85,7 +85,7 @@ Layout part(const Layout& of, size_t axis, int64_t begin, int64_t size) {
 
 }  // namespace
 
-Option<std::vector<Layout>> views_of(const Node& node, const Graph& graph, const std::vector<Layout>& layouts) {
+Option<std::vector<Layout>> views_of(const Node& node, const Graph& graph, const std::deque<Layout>& layouts) {
   const auto* argument = node.arguments.empty() ? nullptr : std::get_if<ValueRef>(&node.arguments[0]);
   if (argument == nullptr || argument->id == kNone) return std::nullopt;
   const Layout& x = layouts[argument->id];

@@ -2,6 +2,8 @@
 
 // Where the elements of a value lie: most values have memory of their own, views show that of another one.
 
+#include <deque>
+
 #include "runtime/plan/graph.h"
 
 namespace ltr::plan {
@@ -30,6 +32,6 @@ Layout transposed(Layout of);
 Layout expanded(const Layout& of, const Ints& sizes);
 
 /// The layouts of what `node` gives, if it only shows what it takes in another form; nothing if it computes, or where it has to copy.
-Option<std::vector<Layout>> views_of(const Node& node, const Graph& graph, const std::vector<Layout>& layouts);
+Option<std::vector<Layout>> views_of(const Node& node, const Graph& graph, const std::deque<Layout>& layouts);
 
 }  // namespace ltr::plan

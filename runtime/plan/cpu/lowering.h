@@ -3,6 +3,7 @@
 // From nodes of a graph to calls of kernels: what a node is made of, one file for each room of the library below lower/. What no room
 // takes is computed by the reference, as a node.
 
+#include <deque>
 #include <map>
 #include <set>
 
@@ -34,7 +35,7 @@ class Lowering {
   DType dtype(ValueId id) const { return types_[id]; }
   /// Elements and types by root; those behind the values of the graph are of calls among themselves.
   const std::vector<int64_t>& elements() const { return elements_; }
-  const std::vector<Layout>& layouts() const { return layouts_; }
+  const std::deque<Layout>& layouts() const { return layouts_; }
   bool is_given(ValueId root) const {
     return root < graph_.values.size() && graph_.values[root].kind != Value::Kind::Result;
   }
@@ -77,7 +78,7 @@ class Lowering {
   const Graph& graph_;
   int64_t samples_;
   const Node* node_ = nullptr;
-  std::vector<Layout> layouts_;
+  std::deque<Layout> layouts_;  // What a room holds of one stays where it is, whatever it adds.
   std::vector<DType> types_;
   std::vector<int64_t> elements_;
   std::vector<Item> items_;
