@@ -114,6 +114,15 @@ TEST_CASE("gradients of attention are autograd's") {
              const Tensor added = floats(at::linspace(-1, 1, 25).reshape({5, 5}));
              return attention(x[0], x[1], x[2], added, true, 0, {});
            }});
+  // A mask that is a weight, of all heads, of each, of each place and of everything; autograd takes another way through LibTorch.
+  for (const Ints& sizes : std::vector<Ints>{{5, 5}, {4, 5, 5}, {2, 1, 1, 5}, {2, 4, 5, 5}}) {
+    for (const auto& [causal, dropped] : {std::pair(false, 0.0), {true, 0.0}, {false, 0.3}}) {
+      std::vector<Given> given = sizes.size() == 3 ? shared : heads;
+      given.push_back({sizes});
+      compare({"attention with a trained mask", given,
+               [=](const Tensors& x) { return attention(x[0], x[1], x[2], x[3], causal, dropped, 0.4); }, true, 1e-14});
+    }
+  }
   compare({"rope", {{{2, 3, 5, 6}}}, [](const Tensors& x) { return square(rope(x[0], 100, 2)); }});
 }
 

@@ -129,6 +129,10 @@ class Step {
   void give_summed(size_t at, const Term& gradient);
   /// Likewise of the elements of a list.
   void give(size_t at, std::vector<Term> gradients);
+  /// Says that none flows to the argument `at`. Of one that is asked for and of which nothing is said none is known.
+  void stop(size_t at) { found_[at] = {kNone}; }
+  /// Whether something was said of each that is asked for.
+  bool says_all() const;
 
   const std::vector<std::vector<ValueId>>& found() const { return found_; }
 

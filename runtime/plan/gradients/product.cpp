@@ -88,10 +88,11 @@ void adaptive_avg_pool(Step& s) { s.give(0, s.gradient().call(Op::adaptive_avg_p
 
 void attention(Step& s) {
   const Node& node = s.node();
-  const ValueId first = s.redrawn(Op::attention_backward, 3,
-                                  {ValueRef{s.gradient().id()}, node.arguments[0], node.arguments[1], node.arguments[2],
-                                   node.arguments[3], node.arguments[4], node.arguments[5], node.arguments[6]});
-  for (size_t i = 0; i < 3; ++i) {
+  const ValueId first =
+      s.redrawn(Op::attention_backward, 4,
+                {ValueRef{s.gradient().id()}, node.arguments[0], node.arguments[1], node.arguments[2],
+                 node.arguments[3], node.arguments[4], node.arguments[5], node.arguments[6], s.wants(3)});
+  for (size_t i = 0; i < 4; ++i) {
     if (s.wants(i)) s.give(i, {s.builder(), ValueId(first + i)});
   }
 }
