@@ -141,6 +141,25 @@ TEST_CASE("gradients of what makes one of many are autograd's") {
   compare({"norm of nothing", {{{3, 4}}}, [](const Tensors& x) {
              return add(norm(sub(x[0], x[0]), 2, 1, false), norm(sub(x[0], x[0]), 1, 1, false));
            }});
+  for (const auto& sizes : std::vector<Ints>{{2, 3, 4}, {1, 5, 1}, {3, 0, 2}, {6}}) {
+    const Given one{sizes, -2, 2};
+    for (const Dim dim : {Dim(), Dim(0), Dim(1), Dim(-1)}) {
+      if (dim.value_or(0) == 1 && sizes.size() == 1) continue;
+      for (const bool kept : {false, true})
+        compare({"prod", {one}, [=](const Tensors& x) { return square(prod(x[0], dim, kept)); }});
+      if (!dim) continue;
+      compare({"cumprod", {one}, [=](const Tensors& x) { return square(cumprod(x[0], *dim)); }});
+      compare({"logcumsumexp", {one}, [=](const Tensors& x) { return square(logcumsumexp(x[0], *dim)); }});
+    }
+  }
+  compare({"of a number", {{{}}}, [](const Tensors& x) {
+             return add(add(prod(x[0], {}, false), prod(x[0], 0, true)), mul(cumprod(x[0], 0), logcumsumexp(x[0], -1)));
+           }});
+  // Gradients of 0, above and below 0, and sizes that no exponential holds.
+  compare({"logcumsumexp of signs", {{{4, 6}, -300, 300}}, [](const Tensors& x) {
+             const Tensor signs = floats(at::tensor({-1, 0, 1, 2, 0, -3}));
+             return mul(logcumsumexp(x[0], 1), signs);
+           }});
   compare({"cumsum", cube, [](const Tensors& x) { return square(cumsum(x[0], 1)); }});
   compare({"topk", cube, [](const Tensors& x) { return square(std::get<0>(topk(x[0], 2, -1))); }});
   compare({"sort", cube, [](const Tensors& x) { return square(std::get<0>(sort(x[0], 1, true))); }});

@@ -104,7 +104,7 @@ REFUSED = {
     "print": ("train", 'print "{loss}"', "it reads a tensor's value on the host"),
     "count": ("train", "log scaled = loss * global_step", "it comes in more than 8 forms"),
     "rate": ("train", "log now = opt.lr", "it reads a learning rate"),
-    "rule": ("train", "minimize mean(cumprod(net(x), 1))", "`cumprod` has no gradient here"),
+    "rule": ("train", "minimize mean(net(x)[y > 0])", "`index_tensor` has no gradient here"),
 }
 
 

@@ -41,6 +41,10 @@ Tensor gelu_backward(const Tensor& gradient, const Tensor& x, const Str& form) {
   return guarded([&] { return give(at::gelu_backward(In(gradient), In(x), form == "tanh" ? "tanh" : "none")); });
 }
 
+Tensor cumprod_backward(const Tensor& gradient, const Tensor& x, int64_t dim) {
+  return guarded([&] { return give(at::cumprod_backward(In(gradient), In(x), dim, at::cumprod(In(x), dim))); });
+}
+
 Tensor pad_backward(const Tensor& gradient, const Tensor& x, const Ints& sizes, const Str& mode) {
   return guarded([&] {
     const In g(gradient), of(x);
