@@ -35,6 +35,7 @@ class Term {
   ValueId id() const { return id_; }
   bool is_defined() const { return id_ != kNone; }
   DType dtype() const { return value().dtype; }
+  bool needs_grad() const { return value().needs_grad; }
   /// Of a value that was recorded; a copy, since formulas add values.
   Ints sizes() const { return value().sizes; }
   int64_t dim() const { return int64_t(sizes().size()); }
@@ -153,6 +154,7 @@ std::span<const RuleRow> elementwise_rules();
 std::span<const RuleRow> shape_rules();
 std::span<const RuleRow> reduction_rules();
 std::span<const RuleRow> product_rules();
+std::span<const RuleRow> einsum_rules();
 std::span<const RuleRow> normalization_rules();
 std::span<const RuleRow> loss_rules();
 std::span<const RuleRow> recurrent_rules();
