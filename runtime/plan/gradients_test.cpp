@@ -116,6 +116,24 @@ TEST_CASE("gradients of what moves elements are autograd's") {
       {"index_select", kOne, [](const Tensors& x) { return square(index_select(x[0], 1, whole({3, 0, 3}, {3}))); }});
   compare({"select", cube, [](const Tensors& x) { return square(select(x[0], 1, -1)); }});
   compare({"slice", cube, [](const Tensors& x) { return square(slice(slice(x[0], 2, 1, 3), 1, {}, -1)); }});
+  for (const int64_t dim : {0, -1}) {
+    for (const Tensor& places :
+         {whole({1, 0, 1}, {3}), whole({-1, 0, -1, 1}, {2, 2}), whole({1}, {}), whole({}, {0})}) {
+      compare({"index_tensor", cube, [=](const Tensors& x) { return square(index_tensor(x[0], dim, places)); }});
+      compare({"put_tensor", {cube[0], {{}}}, [=](const Tensors& x) {
+                 return square(put_tensor(x[0], dim, places, x[1]));
+               }});
+    }
+  }
+  const Tensor places = whole({1, 0, 1, -1}, {2, 2}), mask = give(at::tensor({1, 0, 1, 1, 0, 0}).reshape({2, 3}).gt(0));
+  for (const Ints& sizes : std::vector<Ints>{{2, 2, 3, 4}, {2, 1, 1, 4}, {3, 1}, {1}})
+    compare({"put_tensor of more", {cube[0], {sizes}}, [=](const Tensors& x) {
+               return square(put_tensor(x[0], 0, places, x[1]));
+             }});
+  for (const Ints& sizes : std::vector<Ints>{{3, 4}, {3, 1}, {}})
+    compare({"put_tensor by a mask", {cube[0], {sizes}}, [=](const Tensors& x) {
+               return square(put_tensor(x[0], 0, mask, x[1]));
+             }});
   compare({"put_select", {{{3, 4}}, {{4}}}, [](const Tensors& x) { return square(put_select(x[0], 0, 1, x[1])); }});
   compare(
       {"put_slice", {{{3, 4}}, {{3, 1}}}, [](const Tensors& x) { return square(put_slice(x[0], 1, 1, {}, x[1])); }});
