@@ -22,6 +22,7 @@ TEST_CASE("gradients of arithmetic are autograd's") {
     compare({"where", given, [](const Tensors& x) { return where(gt(x[0], x[1]), mul(x[0], Scalar(2)), x[1]); }});
     compare({"remainder", given, [](const Tensors& x) { return remainder(x[0], add(x[1], Scalar(1.5))); }});
   }
+  compare({"number_remainder", kAbove, [](const Tensors& x) { return remainder(Scalar(5), x[0]); }});
   compare({"equal ones", kOne, [](const Tensors& x) { return maximum(x[0], minimum(x[0], x[0])); }});
   compare({"twice", kOne, [](const Tensors& x) { return mul(x[0], x[0]); }});
   compare({"numbers", kOne, [](const Tensors& x) { return add(Scalar(2), mul(sub(Scalar(1.5), x[0]), Scalar(3))); }});

@@ -63,20 +63,27 @@ void l1(Step& s) {
 }
 /// A square within `delta`, straight beyond; its slope is `scale` at the end of the square.
 void bent(Step& s, double delta, double scale) {
-  const Term difference = s.in(0) - s.in(1);
-  const Term share = each(s, 3, s.in(0));
-  const Term slope =
-      delta == 0 ? difference.call(Op::sign) : difference.call(Op::clamp, -delta, delta) * (scale / delta);
-  if (s.wants(0)) s.give(0, slope * share);
-  if (s.wants(1)) s.give(1, -(slope * share));
+  const Term slope = (s.in(0) - s.in(1)).call(Op::clamp, -delta, delta) * (scale / delta) * each(s, 3, s.in(0));
+  if (s.wants(0)) s.give(0, slope);
+  if (s.wants(1)) s.give(1, -slope);
 }
-void smooth_l1(Step& s) { bent(s, s.host<double>(2), 1); }
+/// Without a square LibTorch goes down from both sides where they are equal.
+void smooth_l1(Step& s) {
+  if (s.host<double>(2) > 0) return bent(s, s.host<double>(2), 1);
+  const Term share = each(s, 3, s.in(0));
+  const auto slope = [&](const Term& difference) {
+    return choose(difference.call_as(Op::gt_number, DType::Bool, 0), share, -share);
+  };
+  if (s.wants(0)) s.give(0, slope(s.in(0) - s.in(1)));
+  if (s.wants(1)) s.give(1, slope(s.in(1) - s.in(0)));
+}
 void huber(Step& s) { bent(s, s.host<double>(2), s.host<double>(2)); }
 
 /// log is cut off at -100, and its slope with it.
 void bce(Step& s) {
+  constexpr double kLeast = 1e-12F;  // a float in LibTorch
   const Term p = s.in(0), y = s.in(1), share = each(s, 2, p);
-  if (s.wants(0)) s.give(0, (p - y) / ((1.0 - p) * p).call(Op::clamp, 1e-12, std::monostate()) * share);
+  if (s.wants(0)) s.give(0, (p - y) / ((1.0 - p) * p).call(Op::clamp, kLeast, std::monostate()) * share);
   if (s.wants(1)) {
     const auto cut = [](const Term& x) { return x.call(Op::log).call(Op::clamp, -100.0, std::monostate()); };
     s.give(1, (cut(1.0 - p) - cut(p)) * share);

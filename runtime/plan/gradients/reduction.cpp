@@ -70,7 +70,7 @@ void norm(Step& s) {
     kept[size_t(dim < 0 ? dim + x.dim() : dim)] = 1;
   }
   const Term all = s.out().call(Op::reshape, kept), gradient = s.gradient().call(Op::reshape, kept);
-  if (p == 0) return s.give(0, zeros_as(x, x.sizes()));
+  if (p == 0) return s.stop(0);  // a count
   if (p == 1) return s.give(0, gradient * x.call(Op::sign));
   if (std::isinf(p)) {
     const Term is_it =
@@ -79,9 +79,10 @@ void norm(Step& s) {
   }
   const Term is_zero = all.call_as(Op::eq_number, DType::Bool, 0.0);
   if (p == 2) return s.give(0, x * choose(is_zero, 0.0, gradient / all));
+  // Of a negative p one element of 0 makes the norm 0 whatever the others are.
   const Term share = (x.call(Op::abs) / choose(is_zero, 1.0, all)).call(Op::pow_number, p - 1);
   const Term flow = x.call(Op::sign) * share;
-  s.give(0, gradient * choose(x.call_as(Op::eq_number, DType::Bool, 0.0), 0.0, flow));
+  s.give(0, choose(is_zero, 0.0, gradient) * choose(x.call_as(Op::eq_number, DType::Bool, 0.0), 0.0, flow));
 }
 
 void cumsum(Step& s) {
