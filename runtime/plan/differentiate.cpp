@@ -30,13 +30,17 @@ class Backward {
       if (!is_reached) continue;
       const Rule rule = rule_of(node.op);
       if (rule == nullptr) {
-        result.refusal.emplace(fmt::format("`{}` has no gradient here", name_of(node.op)), node.location);
+        result.refusal.emplace(refused(node), node.location);
         return result;
       }
       const size_t before = graph_.nodes.size();
       Step step(graph_, node, std::move(gradients));
       rule(step);
       for (size_t i = before; i < graph_.nodes.size(); ++i) graph_.nodes[i].block = node.block;
+      if (!step.says_all()) {
+        result.refusal.emplace(refused(node), node.location);
+        return result;
+      }
       take(node, step);
     }
     for (const ValueId id : by) {
@@ -47,6 +51,8 @@ class Backward {
   }
 
  private:
+  static Str refused(const Node& node) { return fmt::format("`{}` has no gradient here", name_of(node.op)); }
+
   void take(const Node& node, const Step& step) {
     for (size_t at = 0; at < node.arguments.size(); ++at) {
       const std::vector<ValueId>& found = step.found()[at];
@@ -142,6 +148,13 @@ bool Step::wants(size_t at) const {
   if (const auto* one = std::get_if<ValueRef>(&node_.arguments[at])) return needs(*one);
   const auto* list = std::get_if<std::vector<ValueRef>>(&node_.arguments[at]);
   return list != nullptr && std::any_of(list->begin(), list->end(), needs);
+}
+
+bool Step::says_all() const {
+  for (size_t at = 0; at < found_.size(); ++at) {
+    if (found_[at].empty() && wants(at)) return false;
+  }
+  return true;
 }
 
 void Step::give(size_t at, const Term& gradient) { found_[at] = {gradient.id()}; }

@@ -56,7 +56,9 @@ inline Tensors drawn(const std::vector<Given>& given, uint64_t seed, at::ScalarT
 inline double difference(const at::Tensor& a, const at::Tensor& b) {
   REQUIRE(a.sizes() == b.sizes());
   if (a.numel() == 0) return 0;
-  return ((a - b).abs() / (1 + b.abs())).max().item<double>();
+  const at::Tensor apart = (a - b).abs() / (1 + b.abs()),
+                   are_same = a.eq(b).logical_or(a.isnan().logical_and(b.isnan()));
+  return apart.masked_fill(are_same, 0).nan_to_num(INFINITY).max().item<double>();
 }
 
 /// The graph of an expression and of its gradients.
@@ -116,7 +118,7 @@ inline void compare_plans(const Case& one, uint64_t seed, uint64_t key) {
   for (const ValueId id : of.gradients) {
     if (id != kNone) results.push_back(id);
   }
-  const int64_t first = one.given[0].sizes.empty() ? 1 : one.given[0].sizes[0];
+  const int64_t first = one.given[0].sizes.empty() ? 1 : std::max<int64_t>(one.given[0].sizes[0], 1);
   for (const auto& [samples, threads] : {std::pair<int64_t, int>(1, 1), {first, 1}, {first, 2}, {first, 3}}) {
     CpuPlan plan(of.graph, of.constants, {{0, of.graph.nodes.size(), results}}, samples, threads);
     CAPTURE(plan.text());
@@ -156,6 +158,9 @@ inline void compare(const Case& one) {
 
 /// Of the type that floats have where it is called.
 inline Tensor floats(const at::Tensor& numbers) { return give(numbers.to(aten(DType::Float))); }
+
+/// `numbers` for the values of `x`, with its gradient.
+inline Tensor valued(const Tensor& x, const at::Tensor& numbers) { return add(sub(x, stop_grad(x)), floats(numbers)); }
 
 inline Tensor whole(std::initializer_list<int64_t> numbers, const Ints& sizes) {
   return give(at::tensor(std::vector<int64_t>(numbers), at::kLong).reshape(sizes));

@@ -1,4 +1,4 @@
-// Every gradient rule of elements, forms, reductions and losses.
+// Every gradient rule of elements, forms and reductions.
 
 #include "runtime/plan/gradient_test.h"
 
@@ -22,6 +22,7 @@ TEST_CASE("gradients of arithmetic are autograd's") {
     compare({"where", given, [](const Tensors& x) { return where(gt(x[0], x[1]), mul(x[0], Scalar(2)), x[1]); }});
     compare({"remainder", given, [](const Tensors& x) { return remainder(x[0], add(x[1], Scalar(1.5))); }});
   }
+  compare({"number_remainder", kAbove, [](const Tensors& x) { return remainder(Scalar(5), x[0]); }});
   compare({"equal ones", kOne, [](const Tensors& x) { return maximum(x[0], minimum(x[0], x[0])); }});
   compare({"twice", kOne, [](const Tensors& x) { return mul(x[0], x[0]); }});
   compare({"numbers", kOne, [](const Tensors& x) { return add(Scalar(2), mul(sub(Scalar(1.5), x[0]), Scalar(3))); }});
@@ -116,6 +117,24 @@ TEST_CASE("gradients of what moves elements are autograd's") {
       {"index_select", kOne, [](const Tensors& x) { return square(index_select(x[0], 1, whole({3, 0, 3}, {3}))); }});
   compare({"select", cube, [](const Tensors& x) { return square(select(x[0], 1, -1)); }});
   compare({"slice", cube, [](const Tensors& x) { return square(slice(slice(x[0], 2, 1, 3), 1, {}, -1)); }});
+  for (const int64_t dim : {0, -1}) {
+    for (const Tensor& places :
+         {whole({1, 0, 1}, {3}), whole({-1, 0, -1, 1}, {2, 2}), whole({1}, {}), whole({}, {0})}) {
+      compare({"index_tensor", cube, [=](const Tensors& x) { return square(index_tensor(x[0], dim, places)); }});
+      compare({"put_tensor", {cube[0], {{}}}, [=](const Tensors& x) {
+                 return square(put_tensor(x[0], dim, places, x[1]));
+               }});
+    }
+  }
+  const Tensor places = whole({1, 0, 1, -1}, {2, 2}), mask = give(at::tensor({1, 0, 1, 1, 0, 0}).reshape({2, 3}).gt(0));
+  for (const Ints& sizes : std::vector<Ints>{{2, 2, 3, 4}, {2, 1, 1, 4}, {3, 1}, {1}})
+    compare({"put_tensor of more", {cube[0], {sizes}}, [=](const Tensors& x) {
+               return square(put_tensor(x[0], 0, places, x[1]));
+             }});
+  for (const Ints& sizes : std::vector<Ints>{{3, 4}, {3, 1}, {}})
+    compare({"put_tensor by a mask", {cube[0], {sizes}}, [=](const Tensors& x) {
+               return square(put_tensor(x[0], 0, mask, x[1]));
+             }});
   compare({"put_select", {{{3, 4}}, {{4}}}, [](const Tensors& x) { return square(put_select(x[0], 0, 1, x[1])); }});
   compare(
       {"put_slice", {{{3, 4}}, {{3, 1}}}, [](const Tensors& x) { return square(put_slice(x[0], 1, 1, {}, x[1])); }});
@@ -141,6 +160,25 @@ TEST_CASE("gradients of what makes one of many are autograd's") {
   compare({"norm of nothing", {{{3, 4}}}, [](const Tensors& x) {
              return add(norm(sub(x[0], x[0]), 2, 1, false), norm(sub(x[0], x[0]), 1, 1, false));
            }});
+  for (const auto& sizes : std::vector<Ints>{{2, 3, 4}, {1, 5, 1}, {3, 0, 2}, {6}}) {
+    const Given one{sizes, -2, 2};
+    for (const Dim dim : {Dim(), Dim(0), Dim(1), Dim(-1)}) {
+      if (dim.value_or(0) == 1 && sizes.size() == 1) continue;
+      for (const bool kept : {false, true})
+        compare({"prod", {one}, [=](const Tensors& x) { return square(prod(x[0], dim, kept)); }});
+      if (!dim) continue;
+      compare({"cumprod", {one}, [=](const Tensors& x) { return square(cumprod(x[0], *dim)); }});
+      compare({"logcumsumexp", {one}, [=](const Tensors& x) { return square(logcumsumexp(x[0], *dim)); }});
+    }
+  }
+  compare({"of a number", {{{}}}, [](const Tensors& x) {
+             return add(add(prod(x[0], {}, false), prod(x[0], 0, true)), mul(cumprod(x[0], 0), logcumsumexp(x[0], -1)));
+           }});
+  // Gradients of 0, above and below 0, and sizes that no exponential holds.
+  compare({"logcumsumexp of signs", {{{4, 6}, -300, 300}}, [](const Tensors& x) {
+             const Tensor signs = floats(at::tensor({-1, 0, 1, 2, 0, -3}));
+             return mul(logcumsumexp(x[0], 1), signs);
+           }});
   compare({"cumsum", cube, [](const Tensors& x) { return square(cumsum(x[0], 1)); }});
   compare({"topk", cube, [](const Tensors& x) { return square(std::get<0>(topk(x[0], 2, -1))); }});
   compare({"sort", cube, [](const Tensors& x) { return square(std::get<0>(sort(x[0], 1, true))); }});
@@ -165,41 +203,6 @@ TEST_CASE("gradients of convolutions of any form are autograd's") {
   compare({"long line", {{{3, 3, 700}}, {{4, 3, 5}}, {{4}}}, [](const Tensors& x) {
              return conv1d(x[0], x[1], x[2], 1, {2, 2}, 1, 1);
            }});
-}
-
-TEST_CASE("gradients of losses are autograd's") {
-  const Tensor classes = whole({0, 2, 1, 2, 3}, {5}), places = whole({0, 2, 1, 2, 3, 0}, {2, 3});
-  const auto weight = [] { return floats(at::linspace(0.5, 2, 4, at::kDouble)); };
-  const std::vector<Given> scores = {{{5, 4}, -3, 3}}, maps = {{{2, 4, 3}, -3, 3}},
-                           shares = {{{5, 4}, 0.1, 0.9}, {{5, 4}, 0.1, 0.9}}, two = {{{5, 4}, -3, 3}, {{5, 4}, -3, 3}};
-  for (const char* by : {"mean", "sum"}) {
-    for (const double smoothing : {0.0, 0.1}) {
-      compare({"cross_entropy", scores,
-               [=](const Tensors& x) { return cross_entropy(x[0], classes, {}, {}, smoothing, by); }});
-      compare({"cross_entropy of some", scores,
-               [=](const Tensors& x) { return cross_entropy(x[0], classes, weight(), 2, smoothing, by); }});
-      compare({"cross_entropy of places", maps,
-               [=](const Tensors& x) { return cross_entropy(x[0], places, {}, 2, smoothing, by); }});
-    }
-    compare({"nll", scores, [=](const Tensors& x) { return nll(log_softmax(x[0], 1), classes, weight(), 2, by); }});
-    compare({"mse", two, [=](const Tensors& x) { return mse(x[0], x[1], by); }});
-    compare({"l1", two, [=](const Tensors& x) { return l1(x[0], x[1], by); }});
-    compare({"smooth_l1", two, [=](const Tensors& x) { return smooth_l1(x[0], x[1], 0.7, by); }});
-    compare({"huber", two, [=](const Tensors& x) { return huber(x[0], x[1], 0.7, by); }});
-    compare({"bce", shares, [=](const Tensors& x) { return bce(x[0], x[1], by); }});
-    compare({"bce_with_logits", {{{5, 4}, -3, 3}, {{5, 4}, 0.1, 0.9}}, [=](const Tensors& x) {
-               return bce_with_logits(x[0], x[1], {}, by);
-             }});
-    compare({"weighted", {{{5, 4}, -3, 3}, {{5, 4}, 0.1, 0.9}}, [=](const Tensors& x) {
-               return bce_with_logits(x[0], x[1], weight(), by);
-             }});
-    compare({"poisson_nll", two, [=](const Tensors& x) { return poisson_nll(x[0], x[1], by); }});
-    compare({"gaussian_nll", {{{5, 4}}, {{5, 4}}, {{5, 1}, 0.1, 2}}, [=](const Tensors& x) {
-               return gaussian_nll(x[0], x[1], x[2], 1e-6, by);
-             }});
-  }
-  for (const char* by : {"mean", "sum", "batchmean"})
-    compare({"kl_div", shares, [=](const Tensors& x) { return kl_div(log(x[0]), x[1], by); }});
 }
 
 }  // namespace ltr::plan::gradient_test

@@ -35,6 +35,7 @@ class Term {
   ValueId id() const { return id_; }
   bool is_defined() const { return id_ != kNone; }
   DType dtype() const { return value().dtype; }
+  bool needs_grad() const { return value().needs_grad; }
   /// Of a value that was recorded; a copy, since formulas add values.
   Ints sizes() const { return value().sizes; }
   int64_t dim() const { return int64_t(sizes().size()); }
@@ -129,6 +130,10 @@ class Step {
   void give_summed(size_t at, const Term& gradient);
   /// Likewise of the elements of a list.
   void give(size_t at, std::vector<Term> gradients);
+  /// Says that none flows to the argument `at`. Of one that is asked for and of which nothing is said none is known.
+  void stop(size_t at) { found_[at] = {kNone}; }
+  /// Whether something was said of each that is asked for.
+  bool says_all() const;
 
   const std::vector<std::vector<ValueId>>& found() const { return found_; }
 
@@ -149,6 +154,7 @@ std::span<const RuleRow> elementwise_rules();
 std::span<const RuleRow> shape_rules();
 std::span<const RuleRow> reduction_rules();
 std::span<const RuleRow> product_rules();
+std::span<const RuleRow> einsum_rules();
 std::span<const RuleRow> normalization_rules();
 std::span<const RuleRow> loss_rules();
 std::span<const RuleRow> recurrent_rules();

@@ -31,7 +31,9 @@ at::Tensor sparse(const RowSums& sums, char* memory, const Ints& sizes) {
 
 bool fits_cpu_plan(const Graph& graph) {
   return std::none_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
-    return node.op == Op::unique || node.op == Op::index_tensor || node.op == Op::put_tensor || node.op == Op::append;
+    // What a mask takes is as many as it likes.
+    const bool is_masked = node.op == Op::index_tensor && graph.values[node.value(2).id].dtype == DType::Bool;
+    return is_masked || node.op == Op::unique || node.op == Op::append;
   });
 }
 

@@ -78,7 +78,7 @@ class Lowering {
   const Graph& graph_;
   int64_t samples_;
   const Node* node_ = nullptr;
-  std::deque<Layout> layouts_;  ///< stay where they are when temporaries come
+  std::deque<Layout> layouts_;  // What a room holds of one stays where it is, whatever it adds.
   std::vector<DType> types_;
   std::vector<int64_t> elements_;
   std::vector<Item> items_;

@@ -40,10 +40,12 @@ void div(Step& s) {
   if (s.wants(0)) s.give_summed(0, s.gradient() / s.in(1));
   if (s.wants(1)) s.give_summed(1, -(s.gradient() * s.out()) / s.in(1));
 }
+/// The whole number that a remainder leaves out, times -1: from what is left, since a / b itself may round up to the next one.
 void remainder(Step& s) {
   if (s.wants(0)) s.give_summed(0, s.gradient());
-  if (s.wants(1)) s.give_summed(1, -(s.gradient() * (s.in(0) / s.in(1)).call(Op::floor)));
+  if (s.wants(1)) s.give_summed(1, s.gradient() * ((s.out() - s.in(0)) / s.in(1)).call(Op::round));
 }
+void number_remainder(Step& s) { s.give(1, s.gradient() * ((s.out() - number(s, 0)) / s.in(1)).call(Op::round)); }
 void mul_number(Step& s) { s.give(0, s.gradient() * number(s, 1)); }
 void number_mul(Step& s) { s.give(1, s.gradient() * number(s, 0)); }
 void number_sub(Step& s) { s.give(1, -s.gradient()); }
@@ -214,6 +216,7 @@ constexpr RuleRow kElementwiseRules[] = {
     {Op::number_div, number_div},
     {Op::remainder, remainder},
     {Op::remainder_number, same},
+    {Op::number_remainder, number_remainder},
     {Op::pow, pow},
     {Op::pow_number, pow_number},
     {Op::number_pow, number_pow},

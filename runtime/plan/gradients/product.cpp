@@ -32,16 +32,37 @@ void bmm(Step& s) {
 }
 
 /// Rows of any number of axes.
-Term rows(const Term& x, const Ints& sizes) {
+int64_t rows_of(const Ints& sizes) {
   int64_t count = 1;
   for (size_t i = 0; i + 1 < sizes.size(); ++i) count *= sizes[i];
-  return x.call(Op::reshape, Ints{count, sizes.back()});
+  return count;
 }
+Term rows(const Term& x, const Ints& sizes) { return x.call(Op::reshape, Ints{rows_of(sizes), sizes.back()}); }
 void linear(Step& s) {
   const Term x = s.in(0), weight = s.in(1), gradient = rows(s.gradient(), s.out().sizes());
   if (s.wants(0)) s.give(0, gradient.call(Op::matmul, weight).call(Op::reshape, x.sizes()));
   if (s.wants(1)) s.give(1, transposed(gradient).call(Op::matmul, rows(x, x.sizes())));
   if (s.wants(2)) s.give(2, gradient.call(Op::sum, int64_t(0), false));
+}
+/// y_o = Σ_ij l_i W_oij r_j + b_o, for each row.
+void bilinear(Step& s) {
+  const Term left = s.in(0), right = s.in(1), weight = s.in(2), gradient = rows(s.gradient(), s.out().sizes());
+  const int64_t outs = weight.size(0), i = weight.size(1), j = weight.size(2), pairs = i * j;
+  const Term l = rows(left, left.sizes()), r = rows(right, right.sizes());
+  const int64_t count = rows_of(left.sizes());
+  if (s.wants(0) || s.wants(1)) {
+    const Term each = gradient.call(Op::matmul, weight.call(Op::reshape, Ints{outs, pairs}));
+    const Term matrices = each.call(Op::reshape, Ints{count, i, j});
+    const Term column = r.call(Op::reshape, Ints{count, j, 1}), row = l.call(Op::reshape, Ints{count, 1, i});
+    if (s.wants(0)) s.give(0, matrices.call(Op::bmm, column).call(Op::reshape, left.sizes()));
+    if (s.wants(1)) s.give(1, row.call(Op::bmm, matrices).call(Op::reshape, right.sizes()));
+  }
+  if (s.wants(2)) {
+    const Term both = l.call(Op::reshape, Ints{count, i, 1}) * r.call(Op::reshape, Ints{count, 1, j});
+    const Term flat = both.call(Op::reshape, Ints{count, pairs});
+    s.give(2, transposed(gradient).call(Op::matmul, flat).call(Op::reshape, weight.sizes()));
+  }
+  if (s.wants(3)) s.give(3, gradient.call(Op::sum, int64_t(0), false));
 }
 void embedding(Step& s) { s.give(1, s.gradient().call(Op::embedding_backward, s.in(0), s.in(1).size(0))); }
 
@@ -88,10 +109,11 @@ void adaptive_avg_pool(Step& s) { s.give(0, s.gradient().call(Op::adaptive_avg_p
 
 void attention(Step& s) {
   const Node& node = s.node();
-  const ValueId first = s.redrawn(Op::attention_backward, 3,
-                                  {ValueRef{s.gradient().id()}, node.arguments[0], node.arguments[1], node.arguments[2],
-                                   node.arguments[3], node.arguments[4], node.arguments[5], node.arguments[6]});
-  for (size_t i = 0; i < 3; ++i) {
+  const ValueId first =
+      s.redrawn(Op::attention_backward, 4,
+                {ValueRef{s.gradient().id()}, node.arguments[0], node.arguments[1], node.arguments[2],
+                 node.arguments[3], node.arguments[4], node.arguments[5], node.arguments[6], s.wants(3)});
+  for (size_t i = 0; i < 4; ++i) {
     if (s.wants(i)) s.give(i, {s.builder(), ValueId(first + i)});
   }
 }
@@ -114,6 +136,7 @@ constexpr RuleRow kProductRules[] = {
     {Op::matmul, matmul},
     {Op::bmm, bmm},
     {Op::linear, linear},
+    {Op::bilinear, bilinear},
     {Op::embedding, embedding},
     {Op::conv1d, conv},
     {Op::conv2d, conv},

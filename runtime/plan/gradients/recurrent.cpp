@@ -25,8 +25,9 @@ void layer(Step& s, Op op, size_t results, size_t tensors) {
 
 void lstm(Step& s) { layer(s, Op::lstm_backward, 3, 7); }
 void gru(Step& s) { layer(s, Op::gru_backward, 2, 6); }
+void rnn(Step& s) { layer(s, Op::rnn_backward, 2, 6); }
 
-constexpr RuleRow kRecurrentRules[] = {{Op::lstm, lstm}, {Op::gru, gru}};
+constexpr RuleRow kRecurrentRules[] = {{Op::lstm, lstm}, {Op::gru, gru}, {Op::rnn, rnn}};
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // Gradients of functions that make one of many, along an axis or of all.
 
 #include <cmath>
+#include <limits>
 
 #include "runtime/plan/rule.h"
 
@@ -69,7 +70,7 @@ void norm(Step& s) {
     kept[size_t(dim < 0 ? dim + x.dim() : dim)] = 1;
   }
   const Term all = s.out().call(Op::reshape, kept), gradient = s.gradient().call(Op::reshape, kept);
-  if (p == 0) return s.give(0, zeros_as(x, x.sizes()));
+  if (p == 0) return s.stop(0);  // a count
   if (p == 1) return s.give(0, gradient * x.call(Op::sign));
   if (std::isinf(p)) {
     const Term is_it =
@@ -78,14 +79,52 @@ void norm(Step& s) {
   }
   const Term is_zero = all.call_as(Op::eq_number, DType::Bool, 0.0);
   if (p == 2) return s.give(0, x * choose(is_zero, 0.0, gradient / all));
+  // Of a negative p one element of 0 makes the norm 0 whatever the others are.
   const Term share = (x.call(Op::abs) / choose(is_zero, 1.0, all)).call(Op::pow_number, p - 1);
   const Term flow = x.call(Op::sign) * share;
-  s.give(0, gradient * choose(x.call_as(Op::eq_number, DType::Bool, 0.0), 0.0, flow));
+  s.give(0, choose(is_zero, 0.0, gradient) * choose(x.call_as(Op::eq_number, DType::Bool, 0.0), 0.0, flow));
 }
 
 void cumsum(Step& s) {
   const int64_t dim = s.host<int64_t>(1);
   s.give(0, s.gradient().call(Op::flip, Ints{dim}).call(Op::cumsum, dim).call(Op::flip, Ints{dim}));
+}
+
+/// With dim: along it, each the product of those before it.
+Term products_before(const Term& x, Ints sizes, int64_t dim) {
+  sizes[size_t(dim)] = 1;
+  const std::vector<ValueRef> parts{{(zeros_as(x, sizes) + 1.0).id()},
+                                    {x.call(Op::slice, dim, int64_t(0), int64_t(-1)).id()}};
+  const Term shifted{x.builder(), x.builder().call(Op::cat, x.dtype(), {parts, dim})};
+  return shifted.call(Op::cumprod, dim);
+}
+/// Of each the product of all others: those before it and those behind it. Nothing is divided, so a zero is like any number.
+void prod(Step& s) {
+  const Term x = s.in(0), gradient = spread(s, s.gradient());
+  if (width(s) <= 1 || x.count() == 0) return s.give(0, gradient.call(Op::expand, x.sizes()));
+  const Option<int64_t> given = s.optional<int64_t>(1);
+  const int64_t dim = !given ? 0 : *given < 0 ? *given + x.dim() : *given;
+  const Ints sizes = given ? x.sizes() : Ints{x.count()};
+  const Term line = x.call(Op::reshape, sizes);
+  const Term behind = products_before(line.call(Op::flip, Ints{dim}), sizes, dim).call(Op::flip, Ints{dim});
+  s.give(0, gradient * (products_before(line, sizes, dim) * behind).call(Op::reshape, x.sizes()));
+}
+void cumprod(Step& s) { s.give(0, s.gradient().call(Op::cumprod_backward, s.in(0), s.host<int64_t>(1))); }
+
+/// exp(x) times the sum of gradient / exp(out) over what comes behind: in logarithms, so gradients above 0 apart from those below.
+void logcumsumexp(Step& s) {
+  const Term x = s.in(0);
+  if (x.dim() == 0) return s.give(0, s.gradient());
+  const int64_t dim = s.host<int64_t>(1);
+  const double nothing =
+      x.dtype() == DType::F64 ? std::numeric_limits<double>::lowest() : double(std::numeric_limits<float>::lowest());
+  const Term size = s.gradient().call(Op::abs).call(Op::log);
+  const auto part = [&](Op side) {
+    const Term each = choose(s.gradient().call_as(side, DType::Bool, 0.0), size, nothing) - s.out();
+    const Term sums = each.call(Op::flip, Ints{dim}).call(Op::logcumsumexp, dim).call(Op::flip, Ints{dim});
+    return (sums + x).call(Op::exp);
+  };
+  s.give(0, part(Op::gt_number) - part(Op::lt_number));
 }
 
 /// Of `topk` and `sort`: back to where they came from.
@@ -103,7 +142,10 @@ constexpr RuleRow kReductionRules[] = {
     {Op::min, min},
     {Op::logsumexp, logsumexp},
     {Op::norm, norm},
+    {Op::prod, prod},
     {Op::cumsum, cumsum},
+    {Op::cumprod, cumprod},
+    {Op::logcumsumexp, logcumsumexp},
     {Op::topk, [](Step& s) { ordered(s, 2); }},
     {Op::sort, [](Step& s) { ordered(s, 1); }},
 };

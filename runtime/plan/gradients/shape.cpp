@@ -101,6 +101,20 @@ void scatter_add(Step& s) {
 void index_select(Step& s) {
   s.give(0, zeros(s, s.in(0).sizes()).call(Op::index_add, s.host<int64_t>(1), s.in(2), s.gradient()));
 }
+/// A mask takes as many elements as it likes, other ones in each batch, and gradients behind it hang on how many.
+void index_tensor(Step& s) {
+  const Term index = s.in(2);
+  if (index.dtype() == DType::Bool) return;
+  s.give(0, zeros(s, s.in(0).sizes()).call(Op::put_add, s.host<int64_t>(1), index, s.gradient()));
+}
+/// Of places that are written to twice each value has the gradient, as LibTorch has it.
+void put_tensor(Step& s) {
+  const int64_t dim = s.host<int64_t>(1);
+  const Term index = s.in(2);
+  // One zero, which is broadcast.
+  if (s.wants(0)) s.give(0, s.gradient().call(Op::put_tensor, dim, index, zeros(s, {})));
+  if (s.wants(3)) s.give(3, s.gradient().call(Op::index_tensor, dim, index).call(Op::sum_to, s.in(3).sizes()));
+}
 void select(Step& s) {
   s.give(0, zeros(s, s.in(0).sizes()).call(Op::put_select, s.host<int64_t>(1), s.host<int64_t>(2), s.gradient()));
 }
@@ -149,6 +163,8 @@ constexpr RuleRow kShapeRules[] = {
     {Op::scatter, scatter},
     {Op::scatter_add, scatter_add},
     {Op::index_select, index_select},
+    {Op::index_tensor, index_tensor},
+    {Op::put_tensor, put_tensor},
     {Op::select, select},
     {Op::slice, slice},
     {Op::put_select, put_select},

@@ -5,6 +5,7 @@
 #include "runtime/plan/ops.h"
 #include "runtime/tensor/draw.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/tensor/index_list.h"
 
 namespace ltr::plan {
 
@@ -18,6 +19,10 @@ Tensor blank(const Ints& sizes, DType dtype) {
 
 Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
   return guarded([&] { return give(at::index_add(In(x), dim, In(index), In(source))); });
+}
+
+Tensor put_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
+  return guarded([&] { return give(at::index_put(In(x), indices(dim, In(x), In(index)), In(source), true)); });
 }
 
 Tensor diagonal_add(const Tensor& x, const Tensor& source, int64_t offset, int64_t a, int64_t b) {
@@ -39,6 +44,10 @@ Tensor dropout2d_backward(const Tensor& gradient, double p) {
 
 Tensor gelu_backward(const Tensor& gradient, const Tensor& x, const Str& form) {
   return guarded([&] { return give(at::gelu_backward(In(gradient), In(x), form == "tanh" ? "tanh" : "none")); });
+}
+
+Tensor cumprod_backward(const Tensor& gradient, const Tensor& x, int64_t dim) {
+  return guarded([&] { return give(at::cumprod_backward(In(gradient), In(x), dim, at::cumprod(In(x), dim))); });
 }
 
 Tensor pad_backward(const Tensor& gradient, const Tensor& x, const Ints& sizes, const Str& mode) {

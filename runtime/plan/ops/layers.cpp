@@ -119,8 +119,10 @@ Three batch_norm_backward(const Tensor& gradient, const Tensor& x, const Tensor&
 }
 
 // p = softmax(q kᵀ scale + mask), y = d(p) v with d dropout: d(p)ᵀ g for v; with h = d(g vᵀ) the scores' is p (h - Σ p h).
-Three attention_backward(const Tensor& gradient, const Tensor& q_, const Tensor& k_, const Tensor& v_,
-                         const Tensor& mask_, bool causal, double dropped, Option<double> given_scale) {
+std::tuple<Tensor, Tensor, Tensor, Tensor> attention_backward(const Tensor& gradient, const Tensor& q_,
+                                                              const Tensor& k_, const Tensor& v_, const Tensor& mask_,
+                                                              bool causal, double dropped, Option<double> given_scale,
+                                                              bool of_mask) {
   return guarded([&] {
     const at::Tensor q = aten(q_), g = aten(gradient), mask = aten(mask_);
     at::Tensor k = aten(k_), v = aten(v_);
@@ -138,7 +140,7 @@ Three attention_backward(const Tensor& gradient, const Tensor& q_, const Tensor&
     const auto masked = [&](const at::Tensor& x) { return kept.defined() ? x * kept : x; };
     at::Tensor by_v = at::matmul(masked(probs).transpose(-2, -1), g);
     const at::Tensor flow = masked(at::matmul(g, v.transpose(-2, -1)));
-    const at::Tensor by_scores = probs * (flow - (probs * flow).sum(-1, true)) * scale;
+    const at::Tensor by_sums = probs * (flow - (probs * flow).sum(-1, true)), by_scores = by_sums * scale;
     const at::Tensor by_q = at::matmul(by_scores, k);
     at::Tensor by_k = at::matmul(by_scores.transpose(-2, -1), q);
     if (shared > 1) {
@@ -148,7 +150,7 @@ Three attention_backward(const Tensor& gradient, const Tensor& q_, const Tensor&
       by_k = joined(by_k);
       by_v = joined(by_v);
     }
-    return given(std::tuple(by_q, by_k, by_v));
+    return std::tuple(give(by_q), give(by_k), give(by_v), of_mask ? give(at::sum_to(by_sums, mask.sizes())) : Tensor());
   });
 }
 

@@ -88,4 +88,14 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> gru_backward(const Te
                                    }));
 }
 
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> rnn_backward(
+    const Tensor& by_y, const Tensor& by_h, const Tensor& x, const Tensor& h, const Tensor& weight_ih,
+    const Tensor& weight_hh, const Tensor& bias_ih, const Tensor& bias_hh, const Str& nonlinearity, bool reverse) {
+  return std::tuple_cat(through<6>(
+      {x, h, weight_ih, weight_hh, bias_ih, bias_hh}, {by_y, by_h}, [&](const Taken<6>& in) -> std::vector<Tensor> {
+        auto [y, last] = ltr::rnn(in[0], in[1], in[2], in[3], in[4], in[5], nonlinearity, reverse);
+        return {std::move(y), std::move(last)};
+      }));
+}
+
 }  // namespace ltr::plan

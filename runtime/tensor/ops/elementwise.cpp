@@ -98,7 +98,7 @@ Tensor sub(Scalar left, const Tensor& right) {
 }
 
 Tensor remainder(Scalar left, const Tensor& right) {
-  return guarded([&] { return give(at::remainder(aten(left), promoted(In(right), left))); });
+  return guarded([&] { return give(at::remainder(wrapped(left), promoted(In(right), left))); });
 }
 
 Tensor div(const Tensor& left, const Tensor& right) {

@@ -2,6 +2,7 @@
 
 #include "ltr/ops.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/tensor/index_list.h"
 #include "runtime/tensor/range.h"
 
 namespace ltr {
@@ -11,15 +12,6 @@ namespace {
 /// A slice's bound, counted from the end if negative.
 at::Tensor sliced(const at::Tensor& x, int64_t dim, Option<int64_t> start, Option<int64_t> end) {
   return at::slice(x, dim, start, end, 1);
-}
-
-/// `index` at `dim`, all of every axis before.
-c10::List<std::optional<at::Tensor>> indices(int64_t dim, const at::Tensor& x, const at::Tensor& index) {
-  c10::List<std::optional<at::Tensor>> list;
-  const int64_t axis = dim < 0 ? dim + x.dim() : dim;
-  for (int64_t i = 0; i < axis; i++) list.push_back(std::nullopt);
-  list.push_back(index);
-  return list;
 }
 
 /// R1006 unless a tensor of `dims`, one of which may be -1, holds as many elements as `x`.

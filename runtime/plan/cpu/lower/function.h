@@ -51,9 +51,10 @@ struct Rows {
   std::pair<int64_t, int64_t> of(const Part& part) const { return by_samples ? part.of(count) : part.share(count); }
   Split split() const { return by_samples ? Split::Samples : Split::Shares; }
 };
+/// A vector is one row, though its elements may be as many as the samples.
 inline Rows rows_of(const Lowering& to, const Layout& x) {
   const int64_t width = x.sizes.empty() ? 1 : x.sizes.back();
-  return {width == 0 ? 0 : x.count() / width, width, to.is_apart(x)};
+  return {width == 0 ? 0 : x.count() / width, width, x.sizes.size() > 1 && to.is_apart(x)};
 }
 
 /// An argument side by side; no root where there is none.

@@ -176,7 +176,7 @@ Layout moved(Lowering& to, const Layout& x, size_t axis, std::vector<int64_t> pl
 }
 
 bool flip(Lowering& to) {
-  if (!to.is_f32({to.argument(0)})) return false;
+  if (!to.is_f32({to.argument(0)}) || to.layout(to.argument(0)).sizes.empty()) return false;
   Layout x = to.side_by_side(to.layout(to.argument(0)), DType::F32);
   const Ints& axes = to.node().host<Ints>(1);
   if (axes.empty()) return false;

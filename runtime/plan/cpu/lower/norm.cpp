@@ -405,8 +405,8 @@ bool rms_norm(Lowering& to) {
   const Layout x = to.side_by_side(given, DType::F32), w = given_or_none(to, weight), y = to.layout(to.result());
   const auto* const eps = std::get_if<double>(&to.node().arguments[2]);
   const double added = eps != nullptr ? *eps : 0x1p-23;
-  const bool by_samples = to.is_apart(x) && to.is_apart(y);
-  const Rows rows{x.count() / x.sizes.back(), x.sizes.back(), by_samples};
+  Rows rows = rows_of(to, x);
+  const bool by_samples = rows.by_samples = rows.by_samples && to.is_apart(y);
   call(to, rows.split(), {to.touched(x, by_samples), {w.root, false}}, {to.touched(y, by_samples)}, named(to, x, ""),
        [=](Memory memory, const Part& part) {
          const auto [begin, end] = rows.of(part);

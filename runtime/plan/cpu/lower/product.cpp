@@ -239,6 +239,11 @@ void multiply(Lowering& to, Product product) {
   to.add(std::move(call));
 }
 
+/// Whether the left side has no depth: blocks of it, of which the first writes what the others add to, are none.
+bool is_sum_of_nothing(const Lowering& to, ValueId left) {
+  return !to.layout(left).sizes.empty() && to.layout(left).sizes.back() == 0;
+}
+
 /// Rows of any number of axes in front of the last one.
 Layout as_rows(Lowering& to, const Layout& x) {
   const Ints sizes{x.sizes.back() == 0 ? 0 : x.count() / x.sizes.back(), x.sizes.back()};
@@ -248,7 +253,7 @@ Layout as_rows(Lowering& to, const Layout& x) {
 
 bool linear(Lowering& to) {
   const ValueId x = to.node().value(0).id, weight = to.node().value(1).id, bias = to.node().value(2).id;
-  if (!to.is_f32({x, weight, bias})) return false;
+  if (!to.is_f32({x, weight, bias}) || is_sum_of_nothing(to, x)) return false;
   Product product;
   product.left = as_rows(to, to.layout(x));
   product.right = transposed(to.layout(weight));
@@ -278,7 +283,7 @@ bool batch_product(Lowering& to) {
 
 bool matmul(Lowering& to) {
   const ValueId a = to.node().value(0).id, b = to.node().value(1).id;
-  if (!to.is_f32({a, b})) return false;
+  if (!to.is_f32({a, b}) || is_sum_of_nothing(to, a)) return false;
   const size_t left = to.layout(a).sizes.size(), right = to.layout(b).sizes.size();
   if (left < 2 || right < 2) return false;
   if (right > 2) return batch_product(to);
