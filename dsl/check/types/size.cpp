@@ -44,12 +44,16 @@ std::string difference_text(const Polynomial& size, const char* between, const C
   return whole + between + (taken.size() > 1 ? "(" + part + ")" : part);
 }
 
-/// What the callers of this place owe: that `size` is not below 0.
-bool ask_for_size(const Polynomial& size, const std::string& text, bool is_window, Span use, Scope& scope) {
-  Context& cx = scope.cx;
+/// Whether nobody owes anything for a size: it is there, or nothing is known of it here.
+bool is_settled(const Polynomial& size, Context& cx) {
   const auto known = size.constant();
   if (size.is_lost() || (known && *known >= 0)) return true;
-  if (!known && (cx.program.atoms.mentions_unknown(size) || !rests_on_params(size, cx))) return true;
+  return !known && (cx.program.atoms.mentions_unknown(size) || !rests_on_params(size, cx));
+}
+
+/// What the callers of this place owe: that `size` is not below 0.
+bool ask_for_size(const Polynomial& size, const std::string& text, bool is_window, Span use, Scope& scope) {
+  if (is_settled(size, scope.cx)) return true;
   Requirement requirement;
   requirement.kind = Requirement::Kind::AtMost;
   requirement.right = size;
@@ -78,6 +82,7 @@ bool require_sizes(const Type& declared, const Binding& binding, Span use, Scope
                     .note("it would give {}: a window is larger than what it slides over", cx.text(result)));
       return false;
     }
+    if (is_settled(left ? left->whole : size, cx)) continue;
     const bool holds = left ? ask_for_size(left->whole, difference_text(left->whole, " <= ", cx), true, use, scope)
                             : require_size(size, cx.text(of_binders(dim.size, binding, cx)), use, scope);
     if (!holds) return false;
