@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 
 #include "doors/json.h"
 #include "runtime/cli/faults.h"
@@ -63,8 +64,10 @@ int run_describe(Start& start) {
   RunRequest request = start.request(*progress);
   Str out = headline(start, "") + model_table(start) + optimizer_table(start) + batch_text(start) +
             streams_text(start) + sweep_text(start.settings.sweep()) + plan_line(start, planned_steps(request));
+  std::set<Str> told;  // A rule of the library is asked wherever it is used.
   for (const ObligationInfo& one : start.program.obligations) {
-    if (Str(one.fate) != "proven") out += fmt::format("  {:<12} {}  {}\n", one.fate, one.text, place(one.location));
+    Str line = fmt::format("  {:<12} {}  {}\n", one.fate, one.text, place(one.location));
+    if (Str(one.fate) != "proven" && told.insert(line).second) out += line;
   }
   progress->end();
   if (start.line.has("plan")) out += "\n" + steps_text(start);

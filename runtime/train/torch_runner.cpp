@@ -35,6 +35,8 @@ class TorchRunner : public StepRunner {
     step.run(session_.request.model, session_, on_device(batch), session_.request.params_of(step).values);
   }
 
+  Str explain() const override { return "all steps: op by op, as --backend torch has it\n"; }
+
  private:
   Session& session_;
 };

@@ -234,9 +234,15 @@ def explained(program, folder):
     result = run(program, "describe", "--plan", "--out", folder / "described")
     check("describe --plan", result.returncode == 0 and "step train, batches of 8: " in result.text and "planned for " in result.text and
           "] cross_entropy" in result.text and "rows.ltr:" in result.text and "threads meet" in result.text, result.text)
+    lines = [line for line in result.text.splitlines() if line.startswith("  at start ")]
+    check("a rule is said once", len(lines) == len(set(lines)), result.text)
     check("and keeps nothing", not (folder / "described").exists(), result.text)
     result = run(program, "describe", "--plan", "--backend", "torch", "--out", folder / "described")
-    check("nothing is planned for torch", result.returncode == 0 and "planned for" not in result.text, result.text)
+    check("nothing is planned for torch, and it says so", result.returncode == 0 and "op by op, as --backend torch has it" in result.text, result.text)
+    result = fit(program, folder / "torch", "--profile", "--backend", "torch")
+    check("nor has it a profile", result.returncode == 0 and "op by op, as --backend torch has it" in result.text, result.text)
+    result = fit(program, folder / "f64", "--profile", "--precision", "f64")
+    check("nor has f64", result.returncode == 0 and "op by op, since the run computes in f64" in result.text, result.text)
     result = fit(program, folder / "profiled", "--profile")
     check("--profile", result.returncode == 0 and " runs, " in result.text and "GFLOP/s" in result.text and "updates, logs" in result.text and
           "a thread of this machine does" in result.text, result.text)
