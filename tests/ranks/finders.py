@@ -113,7 +113,11 @@ def sizes(folder):
     check("--find-batch of 2 ranks", team.returncode == 0 and said.count("use it:  --batch") == 1, said)
     with open(folder / "own/wide/find_batch.csv") as file:
         trials = list(csv.DictReader(file))
-    check("some fit and some do not", {row["outcome"] for row in trials} == {"fits", "no memory"}, trials)
+    # A library that gets no memory may crash, just above the size that fits.
+    ends = {row["outcome"] for row in trials}
+    check("some fit and some do not", {"fits", "no memory"} <= ends <= {"fits", "no memory", "crashed"}, trials)
+    biggest = max(int(row["batch"]) for row in trials if row["outcome"] == "fits")
+    check("all that end otherwise are larger", all(int(row["batch"]) > biggest for row in trials if row["outcome"] != "fits"), trials)
     size = said.split("--batch ")[1].split()[0]
     fitting = limited(program, "fit", "--nproc", 2, "--threads", 1, "--workers", 1, "--batch", size, "--out", folder / "fits")
     said = fitting.communicate(timeout=100 * PATIENCE)[0]
