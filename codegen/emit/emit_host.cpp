@@ -23,15 +23,16 @@ cpp::Expr FunctionEmitter::host(const ir::Op& op) {
   const auto rounded = [&](const char* function) { return cpp::call("ltr::whole", {called(function), place_of(op)}); };
   const bool is_int = type(op.operands[0]).is(TypeKind::Int);
   switch (op.host) {
-    case Op::Add: return binary("+");
-    case Op::Sub: return binary("-");
-    case Op::Mul: return binary("*");
+    case Op::Add: return is_int ? placed("ltr::int_add") : binary("+");
+    case Op::Sub: return is_int ? placed("ltr::int_sub") : binary("-");
+    case Op::Mul: return is_int ? placed("ltr::int_mul") : binary("*");
     case Op::Div: return is_int ? placed("ltr::exact_div") : binary("/");
     case Op::FloorDiv: return placed("ltr::floor_div");
     case Op::CeilDiv: return placed("ltr::ceil_div");
     case Op::Mod: return is_int ? placed("ltr::mod") : called("ltr::real_mod");
     case Op::Power: return type(op.results[0]).is(TypeKind::Int) ? placed("ltr::int_pow") : called("ltr::real_pow");
-    case Op::Neg: return cpp::unary("-", arg(0));
+    case Op::Neg:
+      return is_int ? cpp::call("ltr::int_sub", {cpp::integer(0), arg(0), place_of(op)}) : cpp::unary("-", arg(0));
     case Op::Equal: return binary("==");
     case Op::NotEqual: return binary("!=");
     case Op::Less: return binary("<");
@@ -44,8 +45,7 @@ cpp::Expr FunctionEmitter::host(const ir::Op& op) {
     case Op::Defined: return defined(op.operands[0]);
     case Op::Min: return called(is_int ? "std::min<int64_t>" : "std::min<double>");
     case Op::Max: return called(is_int ? "std::max<int64_t>" : "std::max<double>");
-    case Op::Abs:
-      return is_int ? cpp::cast(cpp::plain("int64_t"), called("__builtin_llabs")) : called("__builtin_fabs");
+    case Op::Abs: return is_int ? cpp::call("ltr::int_abs", {arg(0), place_of(op)}) : called("__builtin_fabs");
     case Op::Floor: return rounded("__builtin_floor");
     case Op::Ceil: return rounded("__builtin_ceil");
     case Op::Round:

@@ -17,6 +17,7 @@
 #include "doors/file.h"
 #include "doors/hash.h"
 #include "runtime/api/error.h"
+#include "runtime/checkpoint/folder.h"
 #include "runtime/cli/git.h"
 #include "runtime/cli/secrets.h"
 #include "runtime/cli/version.h"
@@ -205,6 +206,17 @@ Str find_run(const Str& out, const Str& experiment, const Str& name, const Str& 
     // As texts: a number may be larger than any type.
     if (is_number && std::to_string(number_of(folder)) == which.substr(first)) return *run;
     if (folder == which || name_of(folder) == which) return *run;
+  }
+  return "";
+}
+
+Str help_of_kept_run(const Str& out, const Str& experiment, const Str& name) {
+  const std::vector<Str> runs = runs_in(out + "/" + experiment);
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+    const Str folder = fs::path(*run).filename().string();
+    const bool is_asked_for = name.empty() || name_of(folder) == name;
+    if (is_asked_for && !checkpoint_names(*run + "/checkpoints").empty())
+      return fmt::format("the newest run with one is {}: --run {}", *run, number_of(folder));
   }
   return "";
 }

@@ -38,6 +38,9 @@ class RunFolder {
 /// The run that `which` means: a folder, a number, a name, or (empty) the newest of `experiment` and `name`. "" if
 /// there is none.
 Str find_run(const Str& out, const Str& experiment, const Str& name, const Str& which);
+/// How to take the newest run of `experiment` and `name` that has a checkpoint, for an error of one without; "" if there
+/// is none.
+Str help_of_kept_run(const Str& out, const Str& experiment, const Str& name);
 /// The newest run that is not done.
 Str find_unfinished_run(const Str& out, const Str& experiment, const Str& name);
 

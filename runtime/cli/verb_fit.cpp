@@ -40,7 +40,7 @@ struct Resume {
 };
 
 /// The checkpoint `what` of `out.run`. R2011 if all that there are are damaged; `may_be_none`: else there may be none.
-void choose_checkpoint(Resume& out, const Str& what, bool may_be_none) {
+void choose_checkpoint(const Start& start, Resume& out, const Str& what, bool may_be_none) {
   {
     // Nobody else may write here while leftovers are put right; R1007 if somebody does.
     const RunFolder held = RunFolder::hold(out.run);
@@ -55,8 +55,9 @@ void choose_checkpoint(Resume& out, const Str& what, bool may_be_none) {
         "to begin anew, use --resume none");
   }
   if (may_be_none) return;
+  const Str kept = help_of_kept_run(start.out_dir(), start.experiment->name, start.run_name());
   throw with_help(error_at({}, err::checkpoint_misfit, fmt::format("{} has no checkpoint to go on from", out.run)),
-                  "to begin anew, use --resume none");
+                  kept + (kept.empty() ? "" : "; ") + "to begin anew, use --resume none");
 }
 
 /// `--resume auto`: the newest unfinished run, else a new one, and never that without a word.
@@ -64,7 +65,7 @@ Resume find_auto(const Start& start) {
   Resume out;
   out.run = find_unfinished_run(start.out_dir(), start.experiment->name, start.run_name());
   if (out.run.empty()) return out;
-  choose_checkpoint(out, "last", true);
+  choose_checkpoint(start, out, "last", true);
   if (!out.checkpoint.empty()) return out;
   Resume anew;
   anew.notices.push_back(fmt::format("{} was stopped before its first checkpoint: a new run begins", out.run));
@@ -79,7 +80,7 @@ Resume find_resume(const Start& start) {
   if (const Str run = distributed::run_to_go_on_with(); !run.empty() && fs::exists(run, failed)) {
     out.run = run;
     // From the beginning, where there was no checkpoint yet.
-    choose_checkpoint(out, "last", true);
+    choose_checkpoint(start, out, "last", true);
     return out;
   }
   if (what == "none") return out;
@@ -98,7 +99,7 @@ Resume find_resume(const Start& start) {
           "--resume auto goes on with a run if there is one and starts one if there is none; --out says where runs "
           "are");
     }
-    choose_checkpoint(out, what, false);
+    choose_checkpoint(start, out, what, false);
   } else if (fs::exists(what + "/checkpoint.json", failed)) {
     out.checkpoint = fs::path(what).lexically_normal().string();
     if (out.checkpoint.back() == '/') out.checkpoint.pop_back();
@@ -109,7 +110,7 @@ Resume find_resume(const Start& start) {
       throw with_help(
           error_at({}, err::checkpoint_misfit, fmt::format("--resume {}: neither a checkpoint nor a run", what)),
           "it takes auto, last, best, the folder of a checkpoint or of a run");
-    choose_checkpoint(out, "last", false);
+    choose_checkpoint(start, out, "last", false);
   }
   return out;
 }

@@ -1,6 +1,7 @@
 // `--mock-data`: streams that open nothing.
 
 #include <algorithm>
+#include <cstring>
 
 #include <ATen/ops/empty.h>
 
@@ -55,11 +56,21 @@ class MockBatches : public Stage {
       at::Tensor tensor = at::empty(sizes, at::TensorOptions().dtype(field_type(schema_[i])));
       if (tensor.is_floating_point())
         tensor = fill_normal(std::move(tensor), 0, 1);
+      else if (are_lengths(schema_[i].name))
+        tensor = fill_whole(std::move(tensor), 1, kMockDim + 1);
       else
         tensor = fill_kept(std::move(tensor), 0.5, 1);
       out[i].tensor = give(std::move(tensor));
     }
     return true;
+  }
+
+ private:
+  /// Lengths of 0 would be averages of nothing.
+  bool are_lengths(const char* name) const {
+    return std::ranges::any_of(inner().schema(), [&](const FieldInfo& field) {
+      return field.form == FieldForm::Lengths && std::strcmp(field.name, name) == 0;
+    });
   }
 };
 

@@ -471,4 +471,20 @@ TEST_CASE("mock data opens nothing and has the batch's types") {
   set_mock_data(false);
 }
 
+TEST_CASE("mock lengths are of what is there: none is 0, none longer than the padded field") {
+  set_mock_data(true);
+  const Stream stream = collate(jsonl("/nowhere", {{"ids", DType::I64, {-1}, ""}}), 64, true, 0.0, {{"ids", "n"}});
+  data::LoaderOptions options;
+  options.batch = {{"ids", DType::I64, {-1, -1}, ""}, {"n", DType::I64, {-1}, ""}};
+  options.mock = true;
+  data::Loader loader(stream, options);
+  loader.start(0);
+  Batch batch;
+  CHECK(loader.next(batch));
+  const at::Tensor lengths = aten(batch.fields[1]);
+  CHECK(lengths.min().item<int64_t>() == 1);
+  CHECK(lengths.max().item<int64_t>() == batch.fields[0].shape()[1]);
+  set_mock_data(false);
+}
+
 }  // namespace ltr

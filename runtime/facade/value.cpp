@@ -214,11 +214,14 @@ namespace {
 /// The quotient of the least int and -1 is no int.
 void check_quotient(int64_t a, int64_t b, const Location& location) {
   if (b == 0) throw error_at(location, err::does_not_divide, b, a);
-  if (a == INT64_MIN && b == -1)
-    throw error_at(location, err::shape_check_failed, fmt::format("{} / {} is too large", a, b));
+  if (a == INT64_MIN && b == -1) fail_overflow(a, "/", b, location);
 }
 
 }  // namespace
+
+void fail_overflow(int64_t a, const char* op, int64_t b, const Location& location) {
+  throw error_at(location, err::shape_check_failed, fmt::format("{} {} {} is more than an int holds", a, op, b));
+}
 
 int64_t exact_div(int64_t a, int64_t b, const Location& location) {
   check_quotient(a, b, location);
@@ -250,9 +253,7 @@ int64_t int_pow(int64_t base, int64_t exponent, const Location& location) {
   if (base == -1) return exponent % 2 == 0 ? 1 : -1;
   int64_t result = 1;
   for (int64_t i = 0; i < exponent; i++) {
-    if (__builtin_mul_overflow(result, base, &result)) {
-      throw error_at(location, err::shape_check_failed, fmt::format("{} ** {} is too large", base, exponent));
-    }
+    if (__builtin_mul_overflow(result, base, &result)) fail_overflow(base, "**", exponent, location);
   }
   return result;
 }

@@ -276,6 +276,13 @@ def resumes(iris, folder):
     check("an f32 checkpoint does not go on in f64", result.returncode == 2 and "R2010" in result.text, result.text)
     result = run(iris, "validate", "--out", runs, "--set", "topology.precision=f64")
     check("but its weights may be used in f64", result.returncode == 0, result.text)
+    process = started(iris, runs, *LONG, "--set", "trainer.checkpoint=false", until='"event":"step"')
+    process.kill()
+    process.wait()
+    for words in (("validate",), ("fit", "--resume", "last")):
+        result = run(iris, *words, "--out", runs)
+        check(f"{words[0]} of a newest run without a checkpoint names one that has it",
+              result.returncode == 2 and "R2010" in result.text and "iris/0002: --run 2" in result.text, result.text)
 
 
 def deleted(iris, folder):

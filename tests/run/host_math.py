@@ -76,7 +76,8 @@ with scratch() as place:
     # What the run stops at is nothing that could be computed before it.
     for title, expression in (("zero divisor", "7 % zero"), ("inexact", "7 / two"), ("nan", "floor(0.0 / nought)"),
                               ("least int", "floor(least / minus)"), ("rounded up", "ceil(least / zero)"),
-                              ("power", "two ** minus"), ("behind the list", "[1, 2][two]"),
+                              ("sum", "least + minus"), ("difference", "least - two"), ("product", "least * two"),
+                              ("negative", "-least"), ("absolute", "abs(least)"), ("power", "two ** minus"), ("behind the list", "[1, 2][two]"),
                               ("before the list", "[1, 2][minus - two]")):
         (folder / "stop.ltr").write_text(
             "ltr 1\n\nhparam zero: int = 0\nhparam two: int = 2\nhparam nought: float = 0\n"

@@ -282,6 +282,25 @@ LTR_EXPORT void check_holds(bool holds, const char* rule, const Location& locati
 /// `assert` failed: R1005.
 [[noreturn]] LTR_EXPORT void fail_assert(const Str& message, const Location& location);
 
+/// R1006: `a op b` of host ints is more than 64 bits hold.
+[[noreturn]] LTR_EXPORT void fail_overflow(int64_t a, const char* op, int64_t b, const Location& location);
+inline int64_t int_add(int64_t a, int64_t b, const Location& location) {
+  int64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) fail_overflow(a, "+", b, location);
+  return sum;
+}
+inline int64_t int_sub(int64_t a, int64_t b, const Location& location) {
+  int64_t difference = 0;
+  if (__builtin_sub_overflow(a, b, &difference)) fail_overflow(a, "-", b, location);
+  return difference;
+}
+inline int64_t int_mul(int64_t a, int64_t b, const Location& location) {
+  int64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product)) fail_overflow(a, "*", b, location);
+  return product;
+}
+inline int64_t int_abs(int64_t a, const Location& location) { return a < 0 ? int_sub(0, a, location) : a; }
+
 /// Host arithmetic as the language defines it: exact (checked), rounding down and up, non-negative
 /// remainder.
 LTR_EXPORT int64_t exact_div(int64_t a, int64_t b, const Location& location);

@@ -8,8 +8,9 @@ namespace ltr {
 
 enum class FieldForm : uint8_t {
   Plain,
-  Option,  ///< a host value that may be missing
-  Texts,   ///< of a batch: `u8[B, W]`, the UTF-8 of each text, filled up with `kNoByte`
+  Option,   ///< a host value that may be missing
+  Texts,    ///< of a batch: `u8[B, W]`, the UTF-8 of each text, filled up with `kNoByte`
+  Lengths,  ///< of a batch: `i64[B]`, how much of each row of a padded field is there
 };
 /// Stands in no UTF-8.
 inline constexpr uint8_t kNoByte = 0xFF;

@@ -130,7 +130,8 @@ struct Padding {
 
 Schema batched(const Schema& record, const Padding& padding) {
   Schema out = stacked(record, -1, "collate", true);
-  for (const auto& [field, name] : padding.lengths) out.push_back({name.c_str(), DType::I64, {-1}, ""});
+  for (const auto& [field, name] : padding.lengths)
+    out.push_back({name.c_str(), DType::I64, {-1}, "", FieldForm::Lengths});
   return out;
 }
 
