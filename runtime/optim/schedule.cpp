@@ -353,6 +353,17 @@ constexpr Row kSchedules[] = {
     {"chain", [](const Call& call) -> std::unique_ptr<Schedule> { return std::make_unique<Chain>(call); }},
 };
 
+/// `check` says it where both are counted alike; how many updates epochs have is known here alone.
+void warn_of_long_warmup(const Call& call) {
+  const Value* warmup = call.find(call.value().text == "linear_warmup" ? "n" : "warmup");
+  const Length& length = call.length();
+  if (warmup == nullptr || length.total < 0 || !length.warn) return;
+  const double updates = updates_in(*warmup, length, call.value().text);
+  if (updates <= double(length.total)) return;
+  length.warn(fmt::format("{}:{}: the warm-up of {} takes {} updates, and has {}", call.location().file,
+                          call.location().line, call.value().text, updates, length.total));
+}
+
 }  // namespace
 
 double updates_in(const Value& period, const Length& length, const Str& name) {
@@ -383,6 +394,7 @@ std::unique_ptr<Schedule> make_schedule(const Value& call, const Length& length)
     const Call arguments(call, length);
     std::unique_ptr<Schedule> schedule = row.make(arguments);
     arguments.check_all_used();
+    warn_of_long_warmup(arguments);
     return schedule;
   }
   Str known;

@@ -16,6 +16,7 @@ struct Length {
   int64_t total = -1;                              ///< planned updates, -1 if not known
   std::function<double(double epochs)> of_epochs;  ///< updates in so many epochs from the start
   std::span<const ScheduleInfo> own = {};          ///< the schedules of the program itself
+  std::function<void(const Str&)> warn = {};       ///< of what is allowed and hardly meant
 };
 
 class Plateau;

@@ -71,7 +71,10 @@ Fit::Fit(RunRequest& request)
     throw error_at(train_step_->location, err::settings_contradict, "a manual step needs accumulate = 1");
   }
   const optim::Length length{windows_->planned(), [this](double epochs) { return windows_->updates(epochs); },
-                             request_.program.schedules};
+                             request_.program.schedules,
+                             [&](const Str& text) {
+                               if (request_.flags.fast_dev_run == 0) request_.progress.warning(text);
+                             }};
   for (const auto& optimizer : request_.root.state().optimizers) optimizer->schedule(length);
   at_.batch_size = feed_->batch_size();
   make_listeners(

@@ -106,6 +106,12 @@ with scratch() as name:
     result = fit(program, folder / "runs", "ways", "--steps", 1, "--set", "topology.bucket=1.5 MiB")
     again = run(program, "config", "ways", "--config", newest(folder / "runs") / "config.json")
     check("a size is written as it is read", again.returncode == 0 and re.search(r"topology.bucket.* 1536 KiB", again.stdout), again.text)
+    (folder / "slow.ltr").write_text(PROGRAM.replace("step(every = 2 steps, gamma = gamma)", "cosine(warmup = 17 steps)"))
+    program = build(folder / "slow.ltr", folder)
+    for epochs, is_long in ((4, True), (5, False)):
+        result = fit(program, folder / "runs", "pair", "--epochs", epochs)
+        check(f"a warm-up of 17 updates in {4 * epochs}", result.returncode == 0
+              and ("the warm-up of cosine takes 17 updates, and has 16" in result.text) == is_long, result.text)
     program = build(EXAMPLES / "iris.ltr", folder)
     result = run(program, "fit", "--no-bar", "--epochs", 4, "--set", "trainer.val_every=2 epochs", "--out", folder / "runs")
     lines = {number: line for number, line in re.findall(r"^epoch (\d)/4  (step .*)$", result.text, re.MULTILINE)}
