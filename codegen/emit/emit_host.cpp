@@ -189,32 +189,40 @@ cpp::Expr FunctionEmitter::in_list(const ir::Op& op) {
   return cpp::call(std::move(search), uses(op));
 }
 
-/// A literal stays one; everything else is formatted by the runtime.
+/// The text of one value by itself.
 cpp::Expr FunctionEmitter::text_of(ValueId id, const std::string& format) {
-  const auto& constant = function_.values[id].constant;
-  if (is_none(id)) return cpp::string("none");
-  cpp::Expr value = use(id);
-  if (constant && std::holds_alternative<std::string>(*constant) && format.empty()) return value;
-  // `text_of(3)` and `text_of("x")` would fit several overloads.
-  if (constant) value = cpp::construct(cx_.type(type(id)), {std::move(value)});
-  if (format.empty()) return cpp::call("ltr::text_of", {std::move(value)});
-  return cpp::call("ltr::text_of", {std::move(value), cpp::string(format)});
+  std::vector<cpp::Expr> part = text_part(id, format);
+  const bool is_literal = part.size() == 1 && part[0].kind == cpp::ExprKind::Str;
+  return is_literal ? cpp::construct(cpp::plain("ltr::Str"), std::move(part))
+                    : cpp::call("ltr::text_of", std::move(part));
 }
 
-cpp::Expr FunctionEmitter::interpolate(const ir::Op& op) {
-  const ir::Texts& formats = op.texts("formats");
-  cpp::Expr text = cpp::construct(cpp::plain("ltr::Str"), {cpp::string("")});
-  for (size_t i = 0; i < op.operands.size(); ++i) {
-    cpp::Expr one = text_of(op.operands[i], i < formats.size() ? formats[i] : "");
-    if (i > 0) {
-      text = cpp::binary("+", std::move(text), std::move(one));
-    } else if (one.kind == cpp::ExprKind::Str) {
-      text = cpp::construct(cpp::plain("ltr::Str"), {std::move(one)});
-    } else {
-      text = std::move(one);
-    }
+/// What a text is made of: a literal stays one; everything else is a value that the runtime writes by `format`.
+std::vector<cpp::Expr> FunctionEmitter::text_part(ValueId id, const std::string& format) {
+  const auto& constant = function_.values[id].constant;
+  if (is_none(id)) return {cpp::string("none")};
+  cpp::Expr value = use(id);
+  if (constant && std::holds_alternative<std::string>(*constant) && format.empty()) return {std::move(value)};
+  // `3` and `"x"` would fit several overloads.
+  if (constant) value = cpp::construct(cx_.type(type(id)), {std::move(value)});
+  if (format.empty()) return {std::move(value)};
+  return {std::move(value), cpp::string(format)};
+}
+
+/// The values of `ids`, by their `formats` if there are such, with `between` between them.
+cpp::Expr FunctionEmitter::joined_text(const std::vector<ValueId>& ids, const ir::Texts& formats,
+                                       const std::string& between) {
+  if (ids.empty()) return cpp::construct(cpp::plain("ltr::Str"), {cpp::string("")});
+  if (ids.size() == 1) return text_of(ids[0], formats.empty() ? "" : formats[0]);
+  cpp::Expr text = cpp::construct(cpp::plain("ltr::Text"), {});
+  const auto add = [&](std::vector<cpp::Expr> part) {
+    text = cpp::call(cpp::dot(std::move(text), "add"), std::move(part));
+  };
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (i > 0 && !between.empty()) add({cpp::string(between)});
+    add(text_part(ids[i], i < formats.size() ? formats[i] : ""));
   }
-  return text;
+  return cpp::call(cpp::dot(std::move(text), "take"), {});
 }
 
 }  // namespace ltr::emit

@@ -171,7 +171,7 @@ cpp::Expr FunctionEmitter::value(const ir::Op& op) {
       cpp::Expr item = cpp::call(cpp::dot(arg(0), result.is(TypeKind::Int) ? "item_int" : "item"), {});
       return result.is(TypeKind::Bool) ? cpp::binary("!=", std::move(item), cpp::integer(0)) : item;
     }
-    case OpKind::Interpolate: return interpolate(op);
+    case OpKind::Interpolate: return joined_text(op.operands, op.texts("formats"), "");
     case OpKind::ReadHparam: return cpp::dot(cpp::name("program::hparams"), Context::identifier(op.name));
     case OpKind::ReadContext: return context(op);
     case OpKind::ReadSeries: return cpp::call(cpp::dot(cpp::name("cx"), "metric"), {cpp::string(op.name)});
@@ -249,16 +249,7 @@ void FunctionEmitter::statement(const ir::Op& op) {
       cpp::Body fail = {cpp::expression(cpp::call("ltr::fail_assert", {std::move(text), place()}))};
       return push(cpp::branch(cpp::unary("!", arg(0)), std::move(fail)), op.loc);
     }
-    case OpKind::Print: {
-      cpp::Expr text = cpp::construct(cpp::plain("ltr::Str"), {cpp::string("")});
-      for (size_t i = 0; i < op.operands.size(); ++i) {
-        if (i > 0) text = cpp::binary("+", std::move(text), cpp::string(" "));
-        cpp::Expr one = text_of(op.operands[i], "");
-        text = i == 0 && one.kind != cpp::ExprKind::Str ? std::move(one)
-                                                        : cpp::binary("+", std::move(text), std::move(one));
-      }
-      return cx_call("print", {std::move(text)});
-    }
+    case OpKind::Print: return cx_call("print", {joined_text(op.operands, {}, " ")});
     case OpKind::Minimize:
       return cx_call("minimize", {arg(0), cpp::unary("*", arg(1)), cpp::boolean(op.number("last") != 0), place()});
     case OpKind::Backward: return cx_call("backward", {arg(0), place()});

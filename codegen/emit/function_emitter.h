@@ -62,8 +62,9 @@ class FunctionEmitter {
   cpp::Expr convert(const ir::Op& op);
   cpp::Expr equal(const ir::Type& type, const cpp::Expr& left, const cpp::Expr& right);
   cpp::Expr in_list(const ir::Op& op);
-  cpp::Expr interpolate(const ir::Op& op);
   cpp::Expr text_of(ir::ValueId id, const std::string& format);
+  std::vector<cpp::Expr> text_part(ir::ValueId id, const std::string& format);
+  cpp::Expr joined_text(const std::vector<ir::ValueId>& ids, const ir::Texts& formats, const std::string& between);
   cpp::Expr make_value(const ir::Op& op);
   /// `ltr::build::Arguments().add(…)…` of the operands from `first` on, one for each of the op's `names`.
   cpp::Expr arguments(cpp::Expr rows, const ir::Op& op, size_t first);

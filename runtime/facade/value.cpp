@@ -191,6 +191,22 @@ Str text_of(const Tensor& value, const char* format) {
   return nested_text(tensor->detach().cpu(), format, tensor->numel() > kShownWhole);
 }
 
+Text& Text::add(const char* literal) {
+  text_ += literal;
+  return *this;
+}
+
+Text& Text::add(int64_t value, const char* format) { return add(text_of(value, format).c_str()); }
+Text& Text::add(double value, const char* format) { return add(text_of(value, format).c_str()); }
+Text& Text::add(bool value, const char* format) { return add(text_of(value, format).c_str()); }
+Text& Text::add(const Str& value, const char* format) {
+  text_ += text_of(value, format);
+  return *this;
+}
+Text& Text::add(const Tensor& value, const char* format) { return add(text_of(value, format).c_str()); }
+
+Str Text::take() { return std::move(text_); }
+
 // ---- what hooks see ------------------------------------------------------------------------------------------
 
 Tensor batch_field(const Context& cx, const char* name) {

@@ -100,6 +100,20 @@ LTR_EXPORT Str text_of(double value, const char* format = "");
 LTR_EXPORT Str text_of(bool value, const char* format = "");
 LTR_EXPORT Str text_of(const Str& value, const char* format = "");
 LTR_EXPORT Str text_of(const Tensor& value, const char* format = "");
+/// Text of several parts, in their order. C++ compilers take seconds for long sums of strings.
+class Text {
+ public:
+  LTR_EXPORT Text& add(const char* literal);
+  LTR_EXPORT Text& add(int64_t value, const char* format = "");
+  LTR_EXPORT Text& add(double value, const char* format = "");
+  LTR_EXPORT Text& add(bool value, const char* format = "");
+  LTR_EXPORT Text& add(const Str& value, const char* format = "");
+  LTR_EXPORT Text& add(const Tensor& value, const char* format = "");
+  LTR_EXPORT Str take();
+
+ private:
+  Str text_;
+};
 
 // ---- blocks
 // --------------------------------------------------------------------------------------------------
