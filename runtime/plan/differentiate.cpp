@@ -66,10 +66,21 @@ class Backward {
 
   void add(ValueId of, ValueId gradient, const Location& location) {
     if (gradient == kNone) return;
+    note_sizes(of, gradient);
     const auto [known, is_first] = gradients_.try_emplace(of, gradient);
     if (is_first) return;
     Builder builder(graph_, location);
     known->second = builder.call(Op::add, graph_.values[of].dtype, {ValueRef{known->second}, ValueRef{gradient}});
+    note_sizes(of, known->second);
+  }
+
+  /// A gradient is as large as what it is of.
+  void note_sizes(ValueId of, ValueId gradient) {
+    const Value value = graph_.values[of];
+    Value& found = graph_.values[gradient];
+    if (found.is_sized || !value.is_sized || found.dtype != value.dtype) return;
+    found.sizes = value.sizes;
+    found.is_sized = true;
   }
 
   Graph& graph_;

@@ -96,14 +96,30 @@ inline Recorded recorded(const Case& one, uint64_t seed, at::ScalarType type) {
   return of;
 }
 
-/// Runs all of it on the reference, which notes sizes.
+/// Runs all of it on the reference, which notes sizes: those that zeros have, too, where they come to an end.
 inline Reference referred(Recorded& of, at::ScalarType type, uint64_t key) {
+  const auto run = [&](Graph& graph, Reference& reference) {
+    reference.note_sizes(&graph);
+    for (size_t i = 0; i < of.ids.size(); ++i) reference.set(of.ids[i], of.inputs[i]);
+    reference.set(of.seed_id, give(at::ones({}, type)));
+    seed_random(key);
+    reference.run(0, graph.nodes.size());
+  };
+  Graph of_zeros = of.graph;
+  Reference zeros(of_zeros, of.constants);
+  zeros.leave_out_what_is_sized();
+  bool has_sizes = true;
+  try {
+    run(of_zeros, zeros);
+  } catch (const std::exception&) {
+    has_sizes = false;
+  }
   Reference reference(of.graph, of.constants);
-  reference.note_sizes(&of.graph);
-  for (size_t i = 0; i < of.ids.size(); ++i) reference.set(of.ids[i], of.inputs[i]);
-  reference.set(of.seed_id, give(at::ones({}, type)));
-  seed_random(key);
-  reference.run(0, of.graph.nodes.size());
+  run(of.graph, reference);
+  for (ValueId id = 0; has_sizes && id < of.graph.values.size(); ++id) {
+    CHECK(of.graph.values[id].sizes == of_zeros.values[id].sizes);
+    CHECK(of.graph.values[id].dtype == of_zeros.values[id].dtype);
+  }
   return reference;
 }
 

@@ -143,12 +143,6 @@ void PlannedStep::prepare(const Batch& batch, int threads, const std::shared_ptr
   };
   if (accelerator() != nullptr || !fits_cpu_plan(recording_.graph) || std::ranges::any_of(recording_.states, grows))
     return;
-  reference_->note_sizes(&recording_.graph);
-  each_input(batch, [&](ValueId id, const Tensor& value) { reference_->set(id, value); });
-  for (const Part& part : parts_) {
-    const at::ScalarType type = aten(recording_.graph.values[part.loss].dtype);
-    reference_->set(part.seed, give(at::ones(recording_.graph.values[part.loss].sizes, type)));
-  }
   const std::vector<Stretch> order = stretches();
   std::set<ValueId> of_tables;
   for (const Part& part : parts_) {
@@ -156,13 +150,34 @@ void PlannedStep::prepare(const Batch& batch, int threads, const std::shared_ptr
       if (part.rests[i]) of_tables.insert(part.gradients[i]);
     }
   }
-  for (const Stretch& stretch : order) reference_->run(stretch.begin, stretch.end);
-  // What one run op by op took is not what the plan will.
+  find_sizes(batch, order);
   reference_.reset();
-  give_back_memory();
   cpu_ = std::make_unique<CpuPlan>(recording_.graph, recording_.kept, order, batch.size, threads, arena,
                                    std::move(of_tables));
   cpu_->stay_alone_if_small();
+}
+
+/// Of gradients, and of what their rules need: the recording had none of them.
+void PlannedStep::find_sizes(const Batch& batch, const std::vector<Stretch>& order) {
+  const auto run = [&](Reference& reference) {
+    reference.note_sizes(&recording_.graph);
+    each_input(batch, [&](ValueId id, const Tensor& value) { reference.set(id, value); });
+    for (const Part& part : parts_) {
+      const Value& loss = recording_.graph.values[part.loss];
+      reference.set(part.seed, give(at::ones(loss.sizes, aten(loss.dtype))));
+    }
+    for (const Stretch& stretch : order) reference.run(stretch.begin, stretch.end);
+  };
+  Reference quick(recording_.graph, recording_.kept);
+  quick.leave_out_what_is_sized();
+  quick.forget_behind(deaths_.behind_node);
+  try {
+    return run(quick);
+  } catch (const std::exception&) {  // some function has no answer for zeros
+  }
+  run(*reference_);
+  // What one run op by op took is not what the plan will.
+  give_back_memory();
 }
 
 void PlannedStep::compute(size_t begin, size_t end) {

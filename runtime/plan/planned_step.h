@@ -62,6 +62,7 @@ class PlannedStep {
     std::vector<std::vector<ValueId>> behind_node, behind_mark, behind_part;
   };
 
+  void find_sizes(const Batch& batch, const std::vector<Stretch>& order);
   void differentiate_marks();
   Deaths deaths() const;
   /// In the order in which they run: in front of each mark the nodes up to it, then its part if it has one; then the rest.

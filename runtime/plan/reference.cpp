@@ -1,6 +1,9 @@
 #include "runtime/plan/reference.h"
 
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
 
 #include "runtime/api/error.h"
 #include "runtime/plan/ops.h"
@@ -123,13 +126,29 @@ void Reference::run(size_t begin, size_t end) {
   for (size_t i = begin; i < end; ++i) {
     const Node& node = graph_.nodes[i];
     at(node.location);
-    const ModeScope mode(node.is_training, false);
-    const DrawScope draws({key, node.site.value_or(0)});
-    kCalls[size_t(node.op)](node, values_);
-    if (noted_ != nullptr) note(node);
+    if (!leaves_out(node)) {
+      const ModeScope mode(node.is_training, false);
+      const DrawScope draws({key, node.site.value_or(0)});
+      kCalls[size_t(node.op)](node, values_);
+      if (noted_ != nullptr) note(node);
+    }
     if (forgotten_.empty()) continue;
     for (const ValueId id : forgotten_[i]) values_[id] = Tensor();
   }
+}
+
+bool Reference::leaves_out(const Node& node) {
+  const auto is_known = [&](ValueId id) {
+    return id == kNone || (graph_.values[id].is_sized && c10::isFloatingType(aten(graph_.values[id].dtype)));
+  };
+  if (!leaves_out_sized_ || !std::ranges::all_of(node.results, is_known)) return false;
+  for (const ValueId id : node.results) {
+    if (id == kNone) continue;
+    // One element stands for all of them.
+    const Value& value = graph_.values[id];
+    values_[id] = give(at::zeros({}, aten(value.dtype)).expand(value.sizes));
+  }
+  return true;
 }
 
 void Reference::note(const Node& node) {

@@ -21,6 +21,8 @@ class Reference {
   void forget_behind(std::vector<std::vector<ValueId>> values) { forgotten_ = std::move(values); }
   /// Sizes of what runs from now on are noted in `graph`, which is the one that it runs; null: no more.
   void note_sizes(Graph* graph) { noted_ = graph; }
+  /// From now on zeros stand for all numbers whose sizes are known, and nothing is computed for them: for what looks for sizes alone.
+  void leave_out_what_is_sized() { leaves_out_sized_ = true; }
   /// Nothing is there but `constants`.
   void clear(const std::unordered_map<ValueId, Tensor>& constants);
   /// Runs nodes `begin` to `end`; draws come from the key of this thread, each at its own site. Errors are those of the functions,
@@ -29,9 +31,11 @@ class Reference {
 
  private:
   void note(const Node& node);
+  bool leaves_out(const Node& node);
 
   const Graph& graph_;
   Graph* noted_ = nullptr;
+  bool leaves_out_sized_ = false;
   std::vector<Tensor> values_;
   std::vector<std::vector<ValueId>> forgotten_;
 };
