@@ -73,6 +73,7 @@ class Scanner {
   void scan_unicode_escape(std::string& out, size_t begin);
   /// False if the `{` is never closed.
   bool scan_interpolation(const StringForm& form);
+  bool is_string_in_string(size_t first_token) const;
   void scan_format();
   void push_text(TokenKind kind, size_t begin, size_t end, std::string text);
 

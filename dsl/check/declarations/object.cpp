@@ -114,16 +114,18 @@ struct ObjectChecker {
       cx.report(std::move(diagnostic));
       type = Type::error();
     }
+    if (!parameter.is_buffer && tensor.is_tensor() && !is_floating(tensor.element)) {
+      cx.report(diag::wrong_element(parameter.type.span,
+                                    "a weight has floating elements, not " + std::string(to_text(tensor.element)))
+                    .help("what is not trained is a `buffer`"));
+      type = Type::error();
+      typed.is_damaged = true;
+    }
     Expr value = check_as(parameter.value, type, inner, "the initial value");
     Binding binding;
     if (value.type.is_error() && is_literal(parameter.value)) type = Type::error();
     if (!type.is_error() && !value.type.is_error()) {
       match(type, value.type, binding, {}, value.span, inner, "the initial value", false);
-    }
-    if (!parameter.is_buffer && tensor.is_tensor() && !is_floating(tensor.element)) {
-      cx.report(diag::wrong_element(parameter.type.span,
-                                    "a weight has floating elements, not " + std::string(to_text(tensor.element)))
-                    .help("what is not trained is a `buffer`"));
     }
     add(parameter.name, type, parameter.is_buffer ? MemberKind::Buffer : MemberKind::Weight, std::move(value));
   }
