@@ -92,6 +92,8 @@ class Scanner {
   std::string_view text_;
   diagnostics::Sink& sink_;
   size_t at_ = 0;
+  int strings_within_ = 0;   ///< how many strings are read that stand between the braces of another
+  size_t told_string_ = 0;   ///< behind the begin of the last of which that was said
   size_t unclosed_end_ = 0;  ///< where the last string ends whose `{` is never closed
   bool starts_line_ = true;
   bool after_space_ = false;

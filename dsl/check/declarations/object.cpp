@@ -119,14 +119,12 @@ struct ObjectChecker {
                                     "a weight has floating elements, not " + std::string(to_text(tensor.element)))
                     .help("what is not trained is a `buffer`"));
       type = Type::error();
-      typed.is_damaged = true;
     }
     Expr value = check_as(parameter.value, type, inner, "the initial value");
     Binding binding;
     if (value.type.is_error() && is_literal(parameter.value)) type = Type::error();
-    if (!type.is_error() && !value.type.is_error()) {
+    if (!type.is_error() && !value.type.is_error())
       match(type, value.type, binding, {}, value.span, inner, "the initial value", false);
-    }
     add(parameter.name, type, parameter.is_buffer ? MemberKind::Buffer : MemberKind::Weight, std::move(value));
   }
 

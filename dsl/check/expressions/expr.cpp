@@ -491,11 +491,8 @@ Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const cha
       return call_op(fn_of(scope.cx, symbol->second), site);
     }
   }
-  const auto* name = expr.get<ast::NameRef>();
-  const bool is_value =
-      inner.is_host_number() || inner.is_tensor() || inner.kind == Kind::Bool || inner.kind == Kind::Str;
-  if (name != nullptr && is_value)
-    return convert(check_name(expr, name->name, scope, {.is_value = true}), wanted, scope, what);
+  if (const auto* name = expr.get<ast::NameRef>())
+    return convert(check_name(expr, name->name, scope, {.wanted = &inner}), wanted, scope, what);
   return convert(check_expr(expr, scope), wanted, scope, what);
 }
 

@@ -345,7 +345,8 @@ void report_unknown(const ast::Name& name, Scope& scope, const NameUse& use) {
     return scope.cx.report(std::move(diagnostic));
   }
   // What is declared near by is meant more often than what the library holds.
-  const bool is_no_fn = use.is_base || use.is_value;
+  const bool wants_other = use.wanted != nullptr && !use.wanted->is_error() && use.wanted->kind != Kind::Function;
+  const bool is_no_fn = use.is_base || wants_other;
   const bool is_near = did_you_mean(diagnostic, name.text, name.span,
                                     is_no_fn ? values_among(scope.near_names(), scope) : scope.near_names());
   if (!is_near && use.is_updated)
