@@ -374,6 +374,13 @@ Iter find_indented_end(const State& state, Iter colon) {
   return std::prev(at)->kind == K::Newline && !is_elif ? std::prev(at) : at;
 }
 
+Iter skip_own_brace(const State& state, Iter colon, Iter end) {
+  const Iter brace = end->kind == K::Newline ? std::next(end) : end;
+  const bool is_own = brace->kind == K::CloseBrace && brace->starts_line &&
+                      brace->indent == indent_of_line(state, colon) && is_stray_closer(state, brace);
+  return is_own ? std::next(brace) : end;
+}
+
 Iter find_resumption(const State& state, Level level, Iter start, Iter at) {
   const lex::TokenBuffer& buffer = state.buffer();
   const Iter last = std::prev(buffer.tokens.end());
