@@ -136,6 +136,54 @@ void check_use(const Owner& owner, OwnerId id, const Findings& findings, Sink& s
 
 }  // namespace
 
+namespace {
+
+/// W0408: the topmost places of the model that an optimizer owns and that its steps use without a gradient alone, where other
+/// weights are reached. Of weights that nothing uses W0407 speaks, of an optimizer without any E0403 and E0407.
+void check_reached_weights(const Object& object, const Findings& findings, const Heap& heap, Sink& sink) {
+  const bool is_known = findings.cut.empty() && std::none_of(findings.updates.begin(), findings.updates.end(),
+                                                             [](const Update& one) { return one.loss.is_unknown; });
+  const auto is_trained = [](const Weight& weight) {
+    return weight.is_reached || weight.is_averaged || weight.is_frozen || !weight.is_sure;
+  };
+  const auto is_told = [&](const Weight& weight) {
+    return !is_trained(weight) && weight.owner != 0 && weight.is_used && heap.owners[weight.owner].is_used &&
+           !heap.owners[weight.owner].is_contested;
+  };
+  if (!is_known || std::none_of(heap.weights.begin(), heap.weights.end(), is_told)) return;
+  Part all;
+  for (const Weight& weight : heap.weights) {
+    if (weight.owner == 0 || (!is_trained(weight) && !is_told(weight))) continue;
+    for (const Scope& place : weight.places) {
+      if (place.root == object.scope.root) add(all, place.path, is_trained(weight));
+    }
+  }
+  std::vector<std::string> found;
+  if (all.has_owned) find_unowned(all, "", found);
+  for (const std::string& path : found) {
+    const std::string named = shown_path(path);
+    const auto weight = std::find_if(heap.weights.begin(), heap.weights.end(), [&](const Weight& one) {
+      return one.owner != 0 && std::any_of(one.places.begin(), one.places.end(), [&](const Scope& place) {
+               return Scope{object.scope.root, path}.holds(place);
+             });
+    });
+    const Owner& owner = heap.owners[weight->owner];
+    const auto span = object.spans.find(path.substr(0, path.find('.')));
+    const std::string code = code_of(named);
+    diagnostics::Diagnostic diagnostic = diag::never_trained(
+        span == object.spans.end() ? given_at(object, named, heap) : span->second, named, owner.name);
+    const auto use = std::find_if(owner.weights.begin(), owner.weights.end(), [&](const WeightUse& one) {
+      return one.weight == WeightId(weight - heap.weights.begin());
+    });
+    if (use != owner.weights.end()) diagnostic.label(use->span, "`{}` owns it here", owner.name);
+    sink.report(std::move(diagnostic.help(
+        "compute the loss with it, or take it out of the optimizer: what only serves others is used as `frozen({})(x)`",
+        code)));
+  }
+}
+
+}  // namespace
+
 void check_ownership(const ModelTrace& model, const Findings& findings, const Heap& heap, Sink& sink) {
   const Object& object = heap.objects[model.object];
   const bool trains = std::any_of(model.steps.begin(), model.steps.end(),
@@ -150,12 +198,14 @@ void check_ownership(const ModelTrace& model, const Findings& findings, const He
     any_update = any_update || heap.owners[*value.optimizer].is_used;
   }
   if (owners.empty() && model.train_has_error) return;  // E0409 asks for one
-  // Where no update is found at all, that is the mistake.
+  // Where no update is found at all, that is the mistake; and so is an update that names another's optimizer.
+  const bool is_misnamed = names_wrong_optimizer(findings, heap);
   for (const OwnerId owner : owners) {
-    if (any_update && !model.train_has_error) check_use(heap.owners[owner], owner, findings, sink);
+    if (any_update && !model.train_has_error && !is_misnamed) check_use(heap.owners[owner], owner, findings, sink);
   }
   // Who names weights of another optimizer may well mean these.
   if (!findings.second_owners.empty()) return;
+  if (!model.train_has_error && !is_misnamed) check_reached_weights(object, findings, heap, sink);
   Part all;
   for (const Weight& weight : heap.weights) {
     for (const Scope& place : weight.places) {

@@ -33,12 +33,20 @@ std::vector<std::string> reached(const Value& loss, const Heap& heap) {
   return names;
 }
 
+bool reaches_owner(const Update& update) {
+  return std::any_of(update.loss.paths.begin(), update.loss.paths.end(),
+                     [&](const auto& one) { return one.first.to.owner == update.owner; });
+}
+
 void explain(diagnostics::Diagnostic& diagnostic, const Update& update, const Heap& heap) {
   const auto own = update.loss.cuts.find(update.owner);
   if (own != update.loss.cuts.end()) {
     const Cut& cut = own->second;
+    const std::vector<std::string> others = reached(update.loss, heap);
     diagnostic.label(cut.span, "no gradient passes {}", cut.by);
-    if (cut.by == "`frozen`") {
+    if (cut.is_meant && !others.empty()) {
+      diagnostic.note("it reaches those of `{}`", others[0]).help("did you mean `with {}`?", others[0]);
+    } else if (cut.by == "`frozen`") {
       diagnostic.help("`{}` has nothing to train here: take `frozen` away, or the weights out of the optimizer",
                       heap.owners[update.owner].name);
     } else if (cut.is_meant) {
@@ -65,8 +73,7 @@ void check_one(const Update& update, const Heap& heap, Sink& sink) {
   if (update.loss.is_unknown) return;
   const bool is_backward = update.owner == 0;
   if (!is_backward && (heap.owners[update.owner].is_unknown || heap.owners[update.owner].is_contested)) return;
-  const bool reaches = std::any_of(update.loss.paths.begin(), update.loss.paths.end(),
-                                   [&](const auto& one) { return is_backward || one.first.to.owner == update.owner; });
+  const bool reaches = is_backward ? !update.loss.paths.empty() : reaches_owner(update);
   if (reaches) {
     if (update.loss.lost_term) {
       sink.report(
@@ -96,11 +103,20 @@ void check_train_step(const ir::Module& module, const ModelTrace& model, Sink& s
   }
 }
 
+bool names_wrong_optimizer(const Findings& findings, const Heap& heap) {
+  return std::any_of(findings.updates.begin(), findings.updates.end(), [&](const Update& update) {
+    const Owner& owner = heap.owners[update.owner];
+    return update.owner != 0 && !update.loss.is_unknown && !owner.is_unknown && !owner.is_contested &&
+           !reaches_owner(update) && !reached(update.loss, heap).empty();
+  });
+}
+
 void check_reach(const Findings& findings, const Heap& heap, Sink& sink) {
   for (const Update& update : findings.updates) check_one(update, heap, sink);
 }
 
 void check_stale_values(const Findings& findings, const Heap& heap, Sink& sink) {
+  if (names_wrong_optimizer(findings, heap)) return;
   for (const Update& update : findings.updates) {
     if (!update.stale) continue;
     const std::string& owner = heap.owners[update.stale->owner].name;

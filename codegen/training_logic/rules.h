@@ -25,6 +25,9 @@ struct ModelTrace {
 
 /// E0401 in a train step that updates nothing.
 void check_train_step(const ir::Module& module, const ModelTrace& model, Sink& sink);
+/// Whether the loss of some update reaches weights of another optimizer than the one it names, and none of that one: E0403 says
+/// so, and what else comes of it is no mistake of its own.
+bool names_wrong_optimizer(const Findings& findings, const Heap& heap);
 /// E0403, E0424, W0401: the loss of each update reaches the weights that it should change.
 void check_reach(const Findings& findings, const Heap& heap, Sink& sink);
 /// E0406: no update rests on weights that were updated in between.
@@ -33,7 +36,7 @@ void check_stale_values(const Findings& findings, const Heap& heap, Sink& sink);
 void check_second_owners(const Findings& findings, const Heap& heap, Sink& sink);
 /// E0309: Muon owns matrices alone.
 void check_matrices(const ModelTrace& model, const Heap& heap, Sink& sink);
-/// E0404, E0407: every weight of a model that trains has an optimizer, and every optimizer is used.
+/// E0404, E0407, W0408: every weight of a model that trains has an optimizer, every optimizer is used, and a loss reaches what it owns.
 void check_ownership(const ModelTrace& model, const Findings& findings, const Heap& heap, Sink& sink);
 /// E0433: patterns of `init` and of groups match some weight.
 void check_patterns(const Findings& findings, const Heap& heap, Sink& sink);

@@ -8,9 +8,6 @@
 
 namespace ltr::lex {
 
-namespace {
-
-/// The statement goes on after a line that ends so.
 bool joins_next_line(TokenKind kind) {
   switch (kind) {
     case TokenKind::OpenParen:
@@ -48,6 +45,8 @@ bool joins_next_line(TokenKind kind) {
     default: return false;
   }
 }
+
+namespace {
 
 /// The statement goes on with a line that begins so.
 bool joins_line_before(const Token& token, const Token& next) {

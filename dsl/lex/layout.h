@@ -15,6 +15,9 @@ inline bool is_opener(TokenKind kind) {
 /// A line that only the top level of a file can have.
 bool starts_declaration(const Token& token, const Token& next);
 
+/// Whether more has to follow, on the next line at the latest: behind an operator, a comma, an opening bracket.
+bool joins_next_line(TokenKind kind);
+
 /// Whether the line that begins at `at` goes on with the statement of the line before, brackets aside.
 bool joins_lines(const std::vector<Token>& tokens, size_t at);
 

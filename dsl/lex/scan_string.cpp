@@ -1,6 +1,7 @@
 #include <charconv>
 #include <utility>
 
+#include "dsl/lex/layout.h"
 #include "dsl/lex/scanner.h"
 
 namespace ltr::lex {
@@ -240,6 +241,14 @@ void Scanner::scan_unicode_escape(std::string& out, size_t begin) {
   }
 }
 
+/// Whether a `"` between braces begins a string: nothing can end where a value has to follow, and another `"` is there.
+bool Scanner::is_string_in_string(size_t first_token) const {
+  const bool wants_value = out_.tokens.size() == first_token || joins_next_line(out_.tokens.back().kind);
+  constexpr int kDeepest = 8;  // Further in it is no text of anybody.
+  return wants_value && strings_within_ < kDeepest &&
+         text_.substr(at_ + 1, text_.find('\n', at_) - at_ - 1).find('"') != std::string_view::npos;
+}
+
 bool Scanner::scan_interpolation(const StringForm& form) {
   const size_t begin = at_;
   push(TokenKind::InterpBegin, at_, at_ + 1);
@@ -252,6 +261,18 @@ bool Scanner::scan_interpolation(const StringForm& form) {
       after_space_ = true;
     }
     const char c = peek();
+    if (c == '"' && is_string_in_string(first_token)) {
+      const size_t inner = at_;
+      ++strings_within_;
+      scan_string();
+      // The first in a string says it for all, and for those in them.
+      if (--strings_within_ == 0 && std::exchange(told_string_, form.begin + 1) != form.begin + 1) {
+        report(diag::bad_interpolation(span(inner, at_), "no string may stand between the braces of a string")
+                   .help("give it a name above: `text = {}`", text_.substr(inner, at_ - inner))
+                   .help("a brace that is meant is written `\\{`"));
+      }
+      continue;
+    }
     if (at_line_end() || c == '"' || (end_of_string_at(form, at_) != 0)) break;
     if (depth == 0 && (c == '}' || c == ':')) {
       if (out_.tokens.size() == first_token) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "dsl/lex/layout.h"
+
 namespace ltr::lex {
 
 namespace {
@@ -289,6 +291,15 @@ bool is_prose(std::string_view rest) {
   return words >= 2;
 }
 
+/// One word alone up to the end of the line: an operand, or a remark.
+bool is_one_word(std::string_view rest) {
+  rest = rest.substr(0, rest.find('\n'));
+  const size_t first = rest.find_first_not_of(" \t"), last = rest.find_last_not_of(" \t\r");
+  if (first == std::string_view::npos) return false;
+  rest = rest.substr(first, last + 1 - first);
+  return std::all_of(rest.begin(), rest.end(), is_name_char);
+}
+
 }  // namespace
 
 /// `(n := …`, where the assignment is a part of an expression.
@@ -346,7 +357,9 @@ bool Scanner::scan_foreign_operator() {
   for (const ForeignOperator& row : kForeignOperators) {
     if (!starts_with(row.text)) continue;
     const size_t begin = at_;
-    if (row.text == "//" && (starts_line_ || is_prose(text_.substr(at_ + 2)))) {
+    const std::string_view rest = text_.substr(at_ + row.text.size());
+    const bool lacks_operand = starts_line_ || out_.tokens.empty() || joins_next_line(out_.tokens.back().kind);
+    if (row.text == "//" && (lacks_operand || is_prose(rest))) {
       // A comment of another language: its words would only give more messages.
       while (!at_line_end()) ++at_;
       report(diag::foreign_operator(span(begin, begin + 2), "//", "#").fix(span(begin, begin + 2), "#"));
@@ -366,6 +379,11 @@ bool Scanner::scan_foreign_operator() {
       diagnostic.fix(span(begin, at_), std::string(row.replacement) + (is_glued ? " " : ""));
     }
     report(std::move(diagnostic));
+    if (row.text == "//" && is_one_word(rest)) {
+      // Without it the line is whole, whichever of the two it is.
+      while (!at_line_end()) ++at_;
+      return true;
+    }
     TokenKind kind = find_word(row.replacement);
     for (const Punctuation& ours : kPunctuation) {
       if (ours.text == row.replacement) kind = ours.kind;

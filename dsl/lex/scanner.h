@@ -73,6 +73,7 @@ class Scanner {
   void scan_unicode_escape(std::string& out, size_t begin);
   /// False if the `{` is never closed.
   bool scan_interpolation(const StringForm& form);
+  bool is_string_in_string(size_t first_token) const;
   void scan_format();
   void push_text(TokenKind kind, size_t begin, size_t end, std::string text);
 
@@ -91,6 +92,8 @@ class Scanner {
   std::string_view text_;
   diagnostics::Sink& sink_;
   size_t at_ = 0;
+  int strings_within_ = 0;   ///< how many strings are read that stand between the braces of another
+  size_t told_string_ = 0;   ///< behind the begin of the last of which that was said
   size_t unclosed_end_ = 0;  ///< where the last string ends whose `{` is never closed
   bool starts_line_ = true;
   bool after_space_ = false;

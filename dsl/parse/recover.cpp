@@ -194,6 +194,11 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
     diagnostic.help("did you mean `{}`?", *meant).fix(start->span, *meant);
   } else if (at->kind == K::Not && expects(state, Expected::Expression)) {
     diagnostic.help("in brackets: `(not x)`");
+  } else if (at->kind == K::Plus && std::prev(at)->kind == K::Plus && lex::is_word(std::prev(at, 2)->kind)) {
+    diagnostic.help("one more is `{} += 1`", state.text(*std::prev(at, 2)))
+        .fix(state.span(std::prev(at), at + 1), " += 1");
+  } else if (at->kind == K::Colon && std::prev(at)->kind == K::CloseParen && expects(state, K::OpenBrace)) {
+    diagnostic.help("the type of the result stands behind `->`").fix(at->span, "->");
   } else if (at->kind == K::Plus && expects(state, Expected::Expression)) {
     diagnostic.help("there is no unary `+`");
   } else if (at->kind == K::Range && expects(state, Expected::Separator)) {
@@ -367,6 +372,13 @@ Iter find_indented_end(const State& state, Iter colon) {
   while (at < state.limit_ && at->kind != K::End && !(at->starts_line && at->indent <= indent)) ++at;
   const bool is_elif = at->kind == K::Name && state.text(*at) == "elif";
   return std::prev(at)->kind == K::Newline && !is_elif ? std::prev(at) : at;
+}
+
+Iter skip_own_brace(const State& state, Iter colon, Iter end) {
+  const Iter brace = end->kind == K::Newline ? std::next(end) : end;
+  const bool is_own = brace->kind == K::CloseBrace && brace->starts_line &&
+                      brace->indent == indent_of_line(state, colon) && is_stray_closer(state, brace);
+  return is_own ? std::next(brace) : end;
 }
 
 Iter find_resumption(const State& state, Level level, Iter start, Iter at) {

@@ -154,6 +154,8 @@ diagnostics::Diagnostic python_colon(Span colon);
 /// Behind the body of a `:` at the end of a line: the end of the last line below it that is indented more. `colon` itself where there is
 /// no such body.
 Iter find_indented_end(const State& state, Iter colon);
+/// Behind the `}` with which such a body, which ends at `end`, is closed all the same, if it is.
+Iter skip_own_brace(const State& state, Iter colon, Iter end);
 /// `if c:` and its like: a header whose body is indented.
 bool is_python_header(const State& state, Iter start, Iter at);
 

@@ -314,8 +314,9 @@ struct Braced : x3::unary_parser<Subject, Braced<Subject>> {
     }
     if (const Iter end = is_body ? find_indented_end(state, first) : first; end != first) {
       state.report_at(first, python_colon(first->span));
+      const Iter colon = first;
       entries(++first, end, last, context, rcontext, attribute);
-      first = end;
+      first = skip_own_brace(state, colon, end);
       return true;
     }
     if (first->kind != TokenKind::OpenBrace) {

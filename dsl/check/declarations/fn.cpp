@@ -132,12 +132,28 @@ void read_signature(Context& cx, FnInfo& fn, Scope& scope) {
   for (const ParamInfo& param : fn.params) {
     if (param.type.is_error()) return;
   }
+  std::vector<const ast::Name*> unbound;
   for (const ast::Name& binder : fn.ast->binders) {
-    if (!binder_place(fn, fn.binders[binder.text])) {
-      cx.report(diag::unbound_binder(binder.span, binder.text)
-                    .note("a binder stands alone as a dim of at least one parameter, which gives "
-                          "it its value"));
+    if (!binder_place(fn, fn.binders[binder.text])) unbound.push_back(&binder);
+  }
+  // A dim that is unknown may be meant to name it.
+  if (!unbound.empty() && fn.binders.size() > fn.ast->binders.size()) {
+    fn.result = Type::error();
+    return;
+  }
+  for (const ast::Name* binder : unbound) {
+    diagnostics::Diagnostic diagnostic =
+        diag::unbound_binder(binder->span, binder->text)
+            .note("a binder stands alone as a dim of at least one parameter, which gives it its value");
+    for (ParamInfo& param : fn.params) {
+      if (param.type.kind == Kind::Float)
+        diagnostic.label(param.span, "one number: a tensor is `float[{}, …]`", binder->text);
     }
+    cx.report(std::move(diagnostic));
+  }
+  // What is one number was meant to be a tensor: nothing that is done with it, or given for it, says more.
+  for (ParamInfo& param : fn.params) {
+    if (!unbound.empty() && param.type.kind == Kind::Float) param.type = Type::error();
   }
 }
 

@@ -107,24 +107,23 @@ struct ObjectChecker {
     if (!tensor.is_tensor() && !tensor.is_error()) {
       diagnostics::Diagnostic diagnostic =
           diag::wrong_type(parameter.type.span, "a weight or buffer is a tensor, not " + cx.text(type));
-      if (tensor.is_host_number())
-        diagnostic.help("one number is `{}`, several are `{}`",
-                        tensor.kind == Kind::Int ? "i64[]" : cx.text(tensor) + "[]",
-                        (tensor.kind == Kind::Int ? "i64" : cx.text(tensor)) + "[SIZE]");
+      const std::string element = tensor.kind == Kind::Int ? "i64" : cx.text(tensor);
+      if (tensor.is_host_number()) diagnostic.help("one number is `{}[]`, several are `{}[SIZE]`", element, element);
       cx.report(std::move(diagnostic));
       type = Type::error();
-    }
-    Expr value = check_as(parameter.value, type, inner, "the initial value");
-    Binding binding;
-    if (value.type.is_error() && is_literal(parameter.value)) type = Type::error();
-    if (!type.is_error() && !value.type.is_error()) {
-      match(type, value.type, binding, {}, value.span, inner, "the initial value", false);
     }
     if (!parameter.is_buffer && tensor.is_tensor() && !is_floating(tensor.element)) {
       cx.report(diag::wrong_element(parameter.type.span,
                                     "a weight has floating elements, not " + std::string(to_text(tensor.element)))
                     .help("what is not trained is a `buffer`"));
+      type = Type::error();
+      typed.is_damaged = true;
     }
+    Expr value = check_as(parameter.value, type, inner, "the initial value");
+    Binding binding;
+    if (value.type.is_error() && is_literal(parameter.value)) type = Type::error();
+    if (!type.is_error() && !value.type.is_error())
+      match(type, value.type, binding, {}, value.span, inner, "the initial value", false);
     add(parameter.name, type, parameter.is_buffer ? MemberKind::Buffer : MemberKind::Weight, std::move(value));
   }
 

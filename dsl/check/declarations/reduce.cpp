@@ -80,8 +80,13 @@ class MergeChecker {
   bool check_form() {
     const bool is_known = std::none_of(whole_.fields.begin(), whole_.fields.end(),
                                        [](const TypeField& state) { return !state.type.is_tensor(); });
-    fn_ = find();
-    return fn_ != nullptr && is_known && takes_two() && gives_one();
+    return has_function() && is_known && takes_two() && gives_one();
+  }
+
+  /// Whether there is a function of that name, which is said where there is none.
+  bool has_function() {
+    if (fn_ == nullptr) fn_ = find();
+    return fn_ != nullptr;
   }
 
   void run() {
@@ -321,8 +326,11 @@ const ast::Name* check_merge_form(Context& cx, ObjectInfo& metric, Object& typed
     if (const auto* state = item.get<ast::State>()) states.push_back(state);
   }
   const ast::State* first = find_merged(states);
-  if (first == nullptr || !are_all_merged(states, *first, cx)) return nullptr;
-  return MergeChecker(cx, metric, typed, *first->merge).check_form() ? &*first->merge : nullptr;
+  if (first == nullptr) return nullptr;
+  // A function that is not there says more than that not all states are joined by it.
+  MergeChecker checker(cx, metric, typed, *first->merge);
+  if (!checker.has_function() || !are_all_merged(states, *first, cx)) return nullptr;
+  return checker.check_form() ? &*first->merge : nullptr;
 }
 
 void check_merge(Context& cx, ObjectInfo& metric, Object& typed, const ast::Name& merge) {

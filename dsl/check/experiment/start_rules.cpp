@@ -25,8 +25,8 @@ std::string in_order(const std::string& rule) {
   return std::min(left, right) + equal + std::max(left, right);
 }
 
-/// `16 and 4`, of a rule that two numbers are equal.
-std::optional<std::string> sides_of(const ExprView& rule, const Program& program) {
+/// 16 and 4, of a rule that two numbers are equal.
+std::optional<std::pair<int64_t, int64_t>> sides_of(const ExprView& rule, const Program& program) {
   const auto* equal = rule.get<node::Host>();
   if (equal == nullptr || equal->op != host::Op::Equal || equal->args.size() != 2) return std::nullopt;
   const auto* rest = program.exprs[equal->args[0]].get<node::Host>();
@@ -34,12 +34,14 @@ std::optional<std::string> sides_of(const ExprView& rule, const Program& program
   const auto left = evaluate(program.exprs[equal->args[0]], program),
              right = evaluate(program.exprs[equal->args[1]], program);
   if (!left || !right || left->kind != HostValue::Kind::Int || right->kind != HostValue::Kind::Int) return std::nullopt;
-  return std::to_string(left->whole) + " and " + std::to_string(right->whole);
+  return std::pair(left->whole, right->whole);
 }
 
 void check_rules(Context& cx, const Experiment& experiment, const std::vector<Obligation>& rules) {
   const Object none;
-  std::set<std::string> told;  // Two layers in each other's place break one rule twice.
+  // Two layers in each other's place break one rule twice, and a wrong result of a block that of who calls it.
+  std::set<std::string> told;
+  std::set<std::pair<int64_t, int64_t>> told_sides;
   for (const Obligation& rule : rules) {
     if (!rule.condition || rule.needs_data || rule.fate != Fate::AtStart) continue;
     const Wired wired = wire(cx.at(*rule.condition), none, {}, experiment, cx.program);
@@ -49,9 +51,11 @@ void check_rules(Context& cx, const Experiment& experiment, const std::vector<Ob
       continue;
     if (!told.insert(in_order(rule.text)).second) continue;
     const auto sides = sides_of(wired.expr, cx.program);
+    if (sides && !told_sides.insert(std::minmax(sides->first, sides->second)).second) continue;
     diagnostics::Diagnostic diagnostic = diag::where_not_satisfied(
         place, rule.text,
-        "experiment `" + experiment.name + "` gives " + (sides ? *sides : std::string("other values")));
+        "experiment `" + experiment.name + "` gives " +
+            (sides ? std::to_string(sides->first) + " and " + std::to_string(sides->second) : "other values"));
     if (place != rule.span) diagnostic.label(rule.span, "required here");
     note_hparams(diagnostic, wired, cx);
     cx.report(std::move(diagnostic));

@@ -80,11 +80,29 @@ void check_step(Context& cx, const Experiment& experiment) {
   }
 }
 
+/// The `repeat()` that lets a stream go on for ever, if nothing behind it ends it.
+std::optional<ExprView> find_endless(const ExprView& stream, const Program& program) {
+  if (const auto* map = stream.get<node::MapStage>()) return find_endless(program.exprs[map->stream], program);
+  if (const auto* filter = stream.get<node::FilterStage>()) return find_endless(program.exprs[filter->stream], program);
+  const auto* op = stream.get<node::Op>();
+  if (op == nullptr || op->args.empty() || op->op == library::Id::Take) return std::nullopt;
+  const bool is_repeat = op->op == library::Id::RepeatStream;
+  if (is_repeat && op->args.size() > 1 && program.exprs[op->args[1]].is<node::NoneConst>()) return stream;
+  return find_endless(program.exprs[op->args[0]], program);
+}
+
+/// E0513: of training the length of an epoch is wanted, of evaluation how much of the stream is looked at.
 void check_endless(Context& cx, const Experiment& experiment, const StreamDecl& stream) {
-  const auto repeat = find_stage(stream.value, library::Id::RepeatStream, cx.program);
-  const auto* call = repeat ? repeat->get<node::Op>() : nullptr;
-  const bool is_endless = call != nullptr && call->args.size() > 1 && cx.at(call->args[1]).is<node::NoneConst>();
-  if (!is_endless || find_setting(experiment.trainer, "steps_per_epoch") != nullptr) return;
+  const bool is_train = stream.role == "train";
+  const std::string length = is_train ? "steps_per_epoch" : "limit_" + stream.role;
+  const auto repeat = find_endless(stream.value, cx.program);
+  if (!repeat || find_setting(experiment.trainer, length) != nullptr) return;
+  if (!is_train) {
+    const std::string name = stream.role + (stream.name.empty() ? "" : "." + stream.name);
+    cx.report(diag::endless_epoch(repeat->span, name)
+                  .help("take `repeat` away, or say how many batches are looked at: `{} = 100`", length));
+    return;
+  }
   Span span = experiment.span;
   for (const SettingValue& setting : experiment.trainer) {
     if (setting.path == "epochs" || setting.path == "steps" || setting.path == "max_time") {
@@ -176,7 +194,7 @@ void check_windows(Context& cx, const Experiment& experiment) {
   check_counted(cx, experiment);
   check_epoch_length(cx, experiment);
   for (const StreamDecl& stream : cx.program.datas[experiment.data].streams) {
-    if (stream.role == "train" && !stream.value.type.is_error()) check_endless(cx, experiment, stream);
+    if (!stream.value.type.is_error()) check_endless(cx, experiment, stream);
   }
   if (const auto batch = find_train_batch(cx.program, experiment)) check_global_batch(cx, experiment, *batch);
 }

@@ -69,7 +69,14 @@ Expr check_host_ints(const Sign& sign, Expr left, Expr right, Span span, Scope& 
       break;
     case ast::BinaryOp::Power:
       if (b && b->constant() && *b->constant() < 0) {
-        scope.cx.report(diag::wrong_type(span, "an int has no negative power").help("write `1.0 * …`"));
+        diagnostics::Diagnostic diagnostic = diag::wrong_type(span, "an int has no negative power");
+        const std::string base = scope.cx.source_text(left.span), power = scope.cx.source_text(right.span);
+        if (left.is<node::IntConst>())
+          diagnostic.help("of a float it is one: `{}.0 ** {}`", base, power)
+              .fix({left.span.source, left.span.end, left.span.end}, ".0");
+        else
+          diagnostic.help("of a float it is one: `(1.0 * {}) ** {}`", base, power);
+        scope.cx.report(std::move(diagnostic));
         return error_at(span);
       }
       if (known && b->constant() && *b->constant() <= 16) type.value = atoms.power(*a, *b->constant());
@@ -363,8 +370,16 @@ Expr apply_operator(ast::BinaryOp written, Span op_span, Expr left, Expr right, 
     return check_tensors(sign, std::move(left), std::move(right), span, scope);
   }
   if (written == ast::BinaryOp::And || written == ast::BinaryOp::Or) {
+    if (written == ast::BinaryOp::Or && left.type.kind == Kind::Option) {
+      const std::string ours = "or_else(" + cx.source_text(left.span) + ", " + cx.source_text(right.span) + ")";
+      cx.report(diag::wrong_type(span, "`or` joins bools, and this is " + cx.text(left.type))
+                    .help("`{}` is the second where the first is missing", ours)
+                    .fix(span, ours));
+      return error_at(span);
+    }
     left = convert(std::move(left), Type::of(Kind::Bool), scope, "the left side");
-    right = convert(std::move(right), Type::of(Kind::Bool), scope, "the right side");
+    // Where one side is none, that was said.
+    if (!left.type.is_error()) right = convert(std::move(right), Type::of(Kind::Bool), scope, "the right side");
     if (left.type.is_error() || right.type.is_error()) return error_at(span);
     const ExprId first = cx.keep(std::move(left)), second = cx.keep(std::move(right));
     if (written == ast::BinaryOp::And) return {Type::of(Kind::Bool), span, node::And{first, second}};

@@ -491,6 +491,8 @@ Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const cha
       return call_op(fn_of(scope.cx, symbol->second), site);
     }
   }
+  if (const auto* name = expr.get<ast::NameRef>())
+    return convert(check_name(expr, name->name, scope, {.wanted = &inner}), wanted, scope, what);
   return convert(check_expr(expr, scope), wanted, scope, what);
 }
 

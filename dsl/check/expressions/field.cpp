@@ -31,11 +31,9 @@ std::optional<Expr> of_tensor(Expr& base, const std::string& field, Span span, C
   if (field != "shape") return std::nullopt;
   const std::vector<Dim>& dims = base.type.dims;
   Type list = Type::of(Kind::List);
-  list.value = Polynomial(int64_t(dims.size()));
-  for (const Dim& dim : dims) {
+  list.value = rank_of(dims, cx);
+  for (const Dim& dim : dims)
     list.fields.push_back({"", Type::host_int(dim.group != 0 ? cx.program.atoms.unknown() : dim.size)});
-    if (dim.group != 0) list.value = cx.program.atoms.unknown();
-  }
   if (dims.empty()) {
     list.uniform = true;
     list.fields.push_back({"", Type::host_int()});
@@ -68,8 +66,9 @@ std::optional<Expr> of_sequence(Expr& base, const std::string& field, Span span,
   if (type.kind == Kind::List) {
     known = {"length"};
     if (field == "length") {
-      // The elements of a mixed list are counted as they are written.
-      if (!type.uniform) return int_const(int64_t(type.fields.size()), span);
+      // The elements of a mixed list are counted as they are written, but for those of a shape with a `...`.
+      const bool is_written = !type.value || type.value->constant();
+      if (!type.uniform && is_written) return int_const(int64_t(type.fields.size()), span);
       return Expr{Type::host_int(type.value), span, node::ListLength{cx.keep(std::move(base))}};
     }
   }
@@ -137,6 +136,27 @@ std::optional<Expr> known_part(Expr& base, const std::string& field, Span span, 
 
 }  // namespace
 
+namespace {
+
+/// Where a `type` of the file declares the field that was probably meant: it is as likely the one that is misspelt.
+void label_field(diagnostics::Diagnostic& diagnostic, const Type& record, const std::string& field,
+                 const Scope& scope) {
+  for (const ast::Decl& decl : scope.cx.graph.modules[scope.module].ast.decls) {
+    const auto* named = decl.get<ast::TypeName>();
+    const auto* fields = named != nullptr ? named->type.get<ast::RecordType>() : nullptr;
+    if (fields == nullptr || fields->fields.size() != record.fields.size()) continue;
+    for (size_t i = 0; i < fields->fields.size(); ++i) {
+      if (fields->fields[i].name.text != record.fields[i].name) break;
+      if (fields->fields[i].name.text == field) {
+        diagnostic.label(fields->fields[i].name.span, "declared here");
+        return;
+      }
+    }
+  }
+}
+
+}  // namespace
+
 Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
   Context& cx = scope.cx;
   const Type type = base.type;
@@ -169,6 +189,8 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
     for (const std::string& one : known) list += (list.empty() ? "`" : ", `") + one + "`";
     diagnostic.note("it has {}", list);
   }
+  if (type.kind == Kind::Record && diagnostic.fixes.size() == 1)
+    label_field(diagnostic, type, diagnostic.fixes[0].replacement, scope);
   cx.report(std::move(diagnostic));
   return error_at(span);
 }

@@ -208,7 +208,7 @@ std::optional<Span> behind_edition(const Scope& scope) {
   return std::nullopt;
 }
 
-/// Those of `names` that may stand before a `.`: no functions.
+/// Those of `names` that are no functions.
 std::vector<std::string> values_among(std::vector<std::string> names, const Scope& scope) {
   std::erase_if(names, [&](const std::string& name) {
     if (scope.find_local(name)) return false;
@@ -286,6 +286,17 @@ bool help_of_data(diagnostics::Diagnostic& diagnostic, const ast::Name& name, co
   return true;
 }
 
+/// `accuracy(z, y)` of code, where `Accuracy` is a metric: it is built once, as a member of that name.
+bool help_of_object(diagnostics::Diagnostic& diagnostic, const ast::Name& name, const NameUse& use,
+                    const Scope& scope) {
+  if (use.given == nullptr || scope.owner == nullptr || name.text[0] < 'a' || name.text[0] > 'z') return false;
+  const auto near = diagnostics::suggest(name.text, scope.names());
+  const bool is_code = scope.place == Place::Step || scope.place == Place::Fn;
+  if (!is_code || !near || (*near)[0] < 'A' || (*near)[0] > 'Z') return false;
+  diagnostic.help("build it once, as a member: `{} = {}(…)`", name.text, *near);
+  return true;
+}
+
 /// What another library builds and then calls, `ReLU()`, is the function itself: the fix takes the brackets, too.
 void take_empty_call(diagnostics::Diagnostic& diagnostic, const NameUse& use, const Scope& scope) {
   if (use.empty_call.is_empty() || diagnostic.fixes.size() != 1) return;
@@ -334,12 +345,14 @@ void report_unknown(const ast::Name& name, Scope& scope, const NameUse& use) {
     return scope.cx.report(std::move(diagnostic));
   }
   // What is declared near by is meant more often than what the library holds.
+  const bool wants_other = use.wanted != nullptr && !use.wanted->is_error() && use.wanted->kind != Kind::Function;
+  const bool is_no_fn = use.is_base || wants_other;
   const bool is_near = did_you_mean(diagnostic, name.text, name.span,
-                                    use.is_base ? values_among(scope.near_names(), scope) : scope.near_names());
+                                    is_no_fn ? values_among(scope.near_names(), scope) : scope.near_names());
   if (!is_near && use.is_updated)
     diagnostic.help("what is updated has a value before: `{} = …` above this line", name.text);
-  else if (!is_near)
-    did_you_mean(diagnostic, name.text, name.span, use.is_base ? values_among(scope.names(), scope) : scope.names());
+  else if (!is_near && !help_of_object(diagnostic, name, use, scope))
+    did_you_mean(diagnostic, name.text, name.span, is_no_fn ? values_among(scope.names(), scope) : scope.names());
   take_empty_call(diagnostic, use, scope);
   if (use.given != nullptr) rename_arguments(diagnostic, *use.given, scope);
   scope.cx.report(std::move(diagnostic));

@@ -240,10 +240,12 @@ std::optional<Expr> test_word(const std::string& name, CallSite& site) {
   Context& cx = scope.cx;
   if (scope.place != Place::Test) return std::nullopt;
   if (name == "overfit") {
-    if (!takes(site, 3, "overfit(model, data, steps = 60)")) return error_at(site.span);
+    const bool has_steps = site.given.size() == 3;
+    if (!has_steps && !takes(site, 2, "overfit(model, data, steps = 60)")) return error_at(site.span);
     Expr model = check_given(site.given[0], scope);
     Expr data = check_given(site.given[1], scope);
-    Expr steps = check_given_as(site.given[2], Type::of(Kind::Int), scope, "`steps`");
+    Expr steps =
+        has_steps ? check_given_as(site.given[2], Type::of(Kind::Int), scope, "`steps`") : int_const(60, site.span);
     if (model.type.is_error() || data.type.is_error() || steps.type.is_error()) return error_at(site.span);
     if (model.type.kind != Kind::Model || data.type.kind != Kind::Data) {
       cx.report(diag::wrong_argument(

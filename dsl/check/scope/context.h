@@ -49,6 +49,7 @@ struct Context {
   uint32_t next_group = 1;
   std::map<uint32_t, std::set<uint32_t>> callees;  ///< fn -> fns it calls, for recursion and randomness
   std::map<uint32_t, AtomId> group_counts;  ///< how many numbers a `...` stands for, of those that were asked for
+  std::map<uint32_t, AtomId> group_ranks;   ///< and how many dims
 
   ExprId keep(Expr expr) { return program.exprs.add(std::move(expr)); }
   ExprIds keep(std::vector<Expr> list) {

@@ -82,6 +82,7 @@ struct Given;
 /// What stands around a name that may not be there.
 struct NameUse {
   bool is_base = false;                       ///< it is the value before a `.`, which no function is
+  const Type* wanted = nullptr;               ///< what is wanted there: mostly no function either
   const ast::Name* field = nullptr;           ///< what is behind that `.`
   const std::vector<Given>* given = nullptr;  ///< what it is called with
   bool is_updated = false;                    ///< it is the target of `+=` and its like

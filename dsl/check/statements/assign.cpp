@@ -64,11 +64,12 @@ bool rejoin(LocalId local, Expr& value, Scope& scope) {
   return true;
 }
 
-/// E0324 of a name of the declaration around that keeps its value. False if it is none.
-bool report_kept_name(const ast::Name& name, Scope& scope) {
+/// E0324 of a name of the declaration around that keeps its value, or of the part `target` of it. False if it is none.
+bool report_kept_name(const ast::Name& name, const ast::Expr& target, Scope& scope) {
   if (scope.owner == nullptr) return false;
   std::string what;
-  if (const auto member = scope.owner->members.find(name.text); member != scope.owner->members.end()) {
+  const auto member = scope.owner->members.find(name.text);
+  if (member != scope.owner->members.end()) {
     const MemberKind kind = member->second.kind;
     // What could not be read may have been a state.
     if (member->second.type.is_error() || kind == MemberKind::Buffer || kind == MemberKind::State) return false;
@@ -79,7 +80,13 @@ bool report_kept_name(const ast::Name& name, Scope& scope) {
     if (!is_param || scope.info == nullptr || scope.find_local(name.text)) return false;
     what = "a parameter of `" + scope.owner->name + "`";
   }
-  scope.cx.report(diag::not_assignable_member(name.span, name.text, what).help("choose another name for the local"));
+  const bool is_part = target.get<ast::NameRef>() == nullptr;
+  diagnostics::Diagnostic diagnostic = diag::not_assignable_member(is_part ? target.span : name.span, name.text, what);
+  if (!is_part) diagnostic.help("choose another name for the local");
+  if (is_part && member != scope.owner->members.end() && member->second.type.kind == Kind::Block)
+    diagnostic.help("with what its weights begin is said in the model: `init \"{}\" = …`",
+                    scope.cx.source_text(target.span));
+  scope.cx.report(std::move(diagnostic));
   return true;
 }
 
@@ -98,9 +105,9 @@ void warn_of_hidden(const ast::Name& name, bool is_updated, Scope& scope) {
   cx.report(std::move(diagnostic.help("choose another name for the local")));
 }
 
-Stmt assign_name(const ast::Name& name, Expr value, bool is_updated, Span span, Scope& scope) {
+Stmt assign_name(const ast::Name& name, const ast::Expr& target, Expr value, bool is_updated, Span span, Scope& scope) {
   Context& cx = scope.cx;
-  if (report_kept_name(name, scope)) return {span, stmt::Error{}};
+  if (report_kept_name(name, target, scope)) return {span, stmt::Error{}};
   if (scope.owner != nullptr) {
     if (const auto member = scope.owner->members.find(name.text); member != scope.owner->members.end()) {
       if (member->second.type.is_error()) return {span, stmt::Error{}};
@@ -247,7 +254,7 @@ Stmt check_assign(const ast::Stmt& statement, const ast::Assign& assign, Scope& 
     check_expr(assign.value, scope);
     return {statement.span, stmt::Error{}};
   }
-  if (op && name != nullptr && report_kept_name(name->name, scope)) {
+  if (op && name != nullptr && report_kept_name(name->name, assign.target, scope)) {
     check_expr(assign.value, scope);
     return {statement.span, stmt::Error{}};
   }
@@ -283,7 +290,7 @@ Stmt check_assign(const ast::Stmt& statement, const ast::Assign& assign, Scope& 
         value.span, "`none` alone has no type: declare it, `" + name->name.text + ": option[…] = none`"));
     value.type = Type::error();
   }
-  return assign_name(name->name, std::move(value), op.has_value(), statement.span, scope);
+  return assign_name(name->name, assign.target, std::move(value), op.has_value(), statement.span, scope);
 }
 
 Stmt check_unpack(const ast::Stmt& statement, const ast::Unpack& unpack, Scope& scope) {

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "dsl/ast/walk.h"
+#include "dsl/check/declarations/declarations.h"
 #include "dsl/check/statements/statements.h"
 
 namespace ltr::check {
@@ -52,6 +54,22 @@ bool fits_result(const Type& wanted, const ExprView& value, Scope& scope) {
 
 }  // namespace
 
+namespace {
+
+/// Whether `minimize` stands in code.
+struct FindMinimize {
+  bool found = false;
+  void operator()(const auto& node) {
+    if (!found) ast::for_each_child(node, *this);
+  }
+  void operator()(const ast::Stmt& statement) {
+    found = found || statement.get<ast::Minimize>() != nullptr;
+    if (!found) ast::for_each_child(statement, *this);
+  }
+};
+
+}  // namespace
+
 Stmt check_result(const ast::Expr& result, Span span, Scope& scope) {
   const Type wanted = scope.info != nullptr ? scope.info->result : Type::of(Kind::Void);
   Expr value = check_as(result, wanted.kind == Kind::Void ? Type::error() : wanted, scope, "the result");
@@ -64,7 +82,13 @@ Stmt check_result(const ast::Expr& result, Span span, Scope& scope) {
       const std::string text = scope.cx.text(value.type), written = scope.cx.source_text(value.span);
       diagnostics::Diagnostic diagnostic = diag::result_not_declared(value.span, scope.info->name, text);
       const bool is_loss = scope.in_train && value.type.is_tensor() && value.type.dims.empty();
-      if (is_loss)
+      FindMinimize minimized;
+      if (is_loss) {
+        for (const ast::Stmt& statement : scope.info->ast->body) minimized(statement);
+      }
+      if (minimized.found)
+        diagnostic.help("a train step gives nothing: leave it out").fix(span, "");
+      else if (is_loss)
         diagnostic.help("a train step minimizes its loss: `minimize {}`", written).fix(span, "minimize " + written);
       else
         diagnostic.help("{}", is_code ? "what a function gives is a value: call it here"
@@ -145,6 +169,24 @@ bool share_weights(const ObjectInfo& model, Context& cx) {
   return false;
 }
 
+/// E0409 of a test, where no model is around: it names the optimizer of one that it built.
+diagnostics::Diagnostic test_names_none(Span span, const std::string& loss, const Scope& scope) {
+  diagnostics::Diagnostic diagnostic = diag::which_optimizer(span, "a test says which optimizer makes the update");
+  for (const auto& frame : scope.frames) {
+    for (const auto& [name, local] : frame) {
+      const Type& type = scope.locals[local].type;
+      const ObjectInfo* model = type.kind == Kind::Model ? find_object(scope.cx, type.kind, type.decl) : nullptr;
+      for (const auto& [member, info] : model != nullptr ? model->members : std::map<std::string, MemberInfo>()) {
+        if (info.kind != MemberKind::Optimizer) continue;
+        const std::string with = " with " + name + "." + member;
+        return std::move(diagnostic.help("`minimize {}{}`", loss, with).fix({span.source, span.end, span.end}, with));
+      }
+    }
+  }
+  return std::move(diagnostic.help(
+      "an optimizer is a member of a model: `m = MODEL(…)` above, and `minimize {} with m.OPTIMIZER`", loss));
+}
+
 Stmt check_minimize(const ast::Stmt& statement, const ast::Minimize& minimize, Scope& scope) {
   Context& cx = scope.cx;
   if (scope.place != Place::Step && scope.place != Place::Test) {
@@ -158,7 +200,14 @@ Stmt check_minimize(const ast::Stmt& statement, const ast::Minimize& minimize, S
   }
   if (scope.place == Place::Step &&
       (scope.info->name == "val" || scope.info->name == "test" || scope.info->name == "predict")) {
-    cx.report(diag::minimize_in_evaluation(statement.span, scope.info->name));
+    // Of a step that is a copy the place is where it is copied.
+    const bool is_copy = scope.info->ast->name.span != scope.info->span;
+    diagnostics::Diagnostic diagnostic =
+        diag::minimize_in_evaluation(is_copy ? scope.info->span : statement.span, scope.info->name);
+    if (is_copy)
+      diagnostic.label(statement.span, "it does, as step {} of which it is a copy", scope.info->ast->name.text)
+          .help("copy a step that evaluates, such as `step {} = val`, or write one of its own", scope.info->name);
+    cx.report(std::move(diagnostic));
     return {statement.span, stmt::Error{}};
   }
   Expr loss = check_loss(minimize.loss, "minimize", scope);
@@ -176,14 +225,19 @@ Stmt check_minimize(const ast::Stmt& statement, const ast::Minimize& minimize, S
         if (member.kind == MemberKind::Optimizer) optimizers.push_back({name, statement.span});
       }
     }
+    if (optimizers.empty() && scope.place == Place::Test) {
+      cx.report(test_names_none(statement.span, cx.source_text(minimize.loss.span), scope));
+      return {statement.span, stmt::Error{}};
+    }
     if (optimizers.empty()) {
-      cx.report(diag::which_optimizer(statement.span, "no optimizer")
+      cx.report(diag::which_optimizer(statement.span, "the model has no optimizer")
                     .help("one of its own: `optimizer opt = Adam(net.weights, lr = 1e-3)`"));
       return {statement.span, stmt::Error{}};
     }
     if (optimizers.size() != 1 && share_weights(*scope.owner, cx)) return {statement.span, stmt::Error{}};
     if (optimizers.size() != 1) {
-      cx.report(diag::which_optimizer(statement.span, std::to_string(optimizers.size()) + " optimizers: say which one")
+      cx.report(diag::which_optimizer(
+                    statement.span, "the model has " + std::to_string(optimizers.size()) + " optimizers: say which one")
                     .help("`minimize {} with OPTIMIZER`", cx.source_text(minimize.loss.span)));
       return {statement.span, stmt::Error{}};
     }
@@ -265,6 +319,12 @@ Stmt check_if(const ast::If& branch, Span span, Expr condition, Scope& scope) {
   return {span, std::move(result)};
 }
 
+/// Whether a function that has to give something ends with this statement.
+bool is_last_of_result(const ast::Stmt& statement, const Scope& scope) {
+  const ast::Fn* fn = scope.info != nullptr ? scope.info->ast : nullptr;
+  return fn != nullptr && fn->result && !fn->body.empty() && &fn->body.back() == &statement;
+}
+
 Stmt check_expression(const ast::Stmt& statement, const ast::ExprStmt& expression, Scope& scope) {
   Expr value = check_expr(expression.value, scope);
   if (value.type.is_error()) return {statement.span, stmt::Error{}};
@@ -281,6 +341,9 @@ Stmt check_expression(const ast::Stmt& statement, const ast::ExprStmt& expressio
     diagnostics::Diagnostic diagnostic = diag::unused_value(value.span, is_call ? "call" : "expression");
     if (value.is<node::StrConst>())
       diagnostic.help("a comment begins with `#`; what documents a declaration stands above it, behind `##`");
+    else if (is_last_of_result(statement, scope))
+      diagnostic.help("what a function gives stands behind `return`")
+          .fix({statement.span.source, statement.span.begin, statement.span.begin}, "return ");
     else
       diagnostic.help("give it a name, `{} = …`, or take it away", "x");
     scope.cx.report(std::move(diagnostic));

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include "dsl/check/types/types.h"
@@ -94,6 +95,15 @@ void cure_unit(diagnostics::Diagnostic& diagnostic, const ExprView& given, const
   }
 }
 
+/// A number with a point or an exponent where an int is wanted: `1e9` is one that is written otherwise, `0.5` is none.
+void cure_fraction(diagnostics::Diagnostic& diagnostic, double value) {
+  constexpr double kExact = 9007199254740992.0;
+  if (value == std::floor(value) && std::abs(value) < kExact)
+    diagnostic.help("an int is written without a point or exponent: `{}`", std::to_string(int64_t(value)));
+  else
+    diagnostic.note("it is no whole number");
+}
+
 }  // namespace
 
 bool has_several_elements(const Type& tensor) {
@@ -144,6 +154,8 @@ void add_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given, const 
     diagnostic.help("a tensor becomes a host number only by `.item()`, which waits for the device");
   } else if (wanted.kind == Kind::Int && given.is<node::FloatConst>() && text.ends_with(".0")) {
     diagnostic.help("an int is written without a point: `{}`", text.substr(0, text.size() - 2));
+  } else if (wanted.kind == Kind::Int && given.is<node::FloatConst>()) {
+    cure_fraction(diagnostic, given.get<node::FloatConst>()->value);
   } else if (wanted.kind == Kind::Int && have.kind == Kind::Float) {
     diagnostic.help("`floor(…)`, `ceil(…)` and `round(…)` make an int of a float");
   } else if (given.is<node::BoolConst>() && wanted.is_host_number()) {

@@ -16,6 +16,22 @@ std::optional<Polynomial> dim_of(const ExprView& value, Span span, const Scope& 
   return value.type.value ? *value.type.value : scope.cx.program.atoms.unknown();
 }
 
+/// What may be a dim: what is declared near by, without functions, or numbers of the file and of those that it imports.
+std::vector<std::string> near_sizes(const Scope& scope) {
+  std::vector<std::string> names = scope.near_names();
+  if (scope.owner != nullptr)
+    std::erase_if(names, [&](const std::string& name) { return scope.owner->fns.contains(name); });
+  return names;
+}
+std::vector<std::string> far_sizes(const Scope& scope) {
+  std::vector<std::string> names = scope.cx.graph.visible(scope.module);
+  std::erase_if(names, [&](const std::string& name) {
+    const Symbol* symbol = scope.cx.graph.find(scope.module, name);
+    return symbol == nullptr || (symbol->kind != SymbolKind::Const && symbol->kind != SymbolKind::Hparam);
+  });
+  return names;
+}
+
 std::optional<Polynomial> dim_name(const ast::Expr& expr, const ast::NameRef& ref, Scope& scope) {
   const std::string& name = ref.name.text;
   if (const auto dim = scope.dim_names.find(name); dim != scope.dim_names.end()) return Polynomial::atom(dim->second);
@@ -28,11 +44,12 @@ std::optional<Polynomial> dim_name(const ast::Expr& expr, const ast::NameRef& re
   if (!is_known && lacks_params(scope)) return std::nullopt;
   if (!is_known) {
     diagnostics::Diagnostic diagnostic = diag::unknown_dim(ref.name.span, name);
-    std::vector<std::string> dims = scope.near_names();
-    for (const auto& [dim, atom] : scope.dim_names) dims.push_back(dim);
-    const bool is_near = did_you_mean(diagnostic, name, ref.name.span, dims) ||
-                         did_you_mean(diagnostic, name, ref.name.span, scope.names());
-    if (!is_near) diagnostic.help("a size that differs between calls is a binder: `fn f[{}](…)`", name);
+    const bool is_near = did_you_mean(diagnostic, name, ref.name.span, near_sizes(scope)) ||
+                         did_you_mean(diagnostic, name, ref.name.span, far_sizes(scope));
+    if (!is_near && scope.place == Place::Data && scope.info == nullptr)
+      diagnostic.help("a size that differs between batches is a binder: `batch[{}] { … }`", name);
+    else if (!is_near)
+      diagnostic.help("a size that differs between calls is a binder: `fn f[{}](…)`", name);
     scope.cx.report(std::move(diagnostic));
     if (scope.missing_binders == nullptr || is_near) return std::nullopt;
     // What it would have been is not known, so nothing is said about its sizes.
@@ -55,19 +72,33 @@ std::optional<Polynomial> check_dim(const ast::Expr& expr, Scope& scope) {
   return dim_of(check_expr(expr, scope), expr.span, scope);
 }
 
+namespace {
+
+/// What is known of a `...` by no more than a name.
+Polynomial size_of_group(std::map<uint32_t, AtomId>& known, uint32_t group, Context& cx) {
+  const auto [place, is_new] = known.try_emplace(group);
+  if (is_new) place->second = cx.program.atoms.variable("...", cx.next_key++, false, false, true);
+  return Polynomial::atom(place->second);
+}
+
+}  // namespace
+
 Polynomial count_of(const std::vector<Dim>& dims, Context& cx) {
-  AtomTable& atoms = cx.program.atoms;
   Polynomial count = 1;
   for (const Dim& dim : dims) {
-    if (dim.group == 0) {
-      count = atoms.multiply(count, dim.size);
-      continue;
-    }
-    const auto [place, is_new] = cx.group_counts.try_emplace(dim.group);
-    if (is_new) place->second = atoms.variable("...", cx.next_key++, false, false, true);
-    count = atoms.multiply(count, Polynomial::atom(place->second));
+    const Polynomial size = dim.group == 0 ? dim.size : size_of_group(cx.group_counts, dim.group, cx);
+    count = cx.program.atoms.multiply(count, size);
   }
   return count;
+}
+
+Polynomial rank_of(const std::vector<Dim>& dims, Context& cx) {
+  const auto is_one = [](const Dim& dim) { return dim.group == 0; };
+  Polynomial rank = int64_t(std::count_if(dims.begin(), dims.end(), is_one));
+  for (const Dim& dim : dims) {
+    if (!is_one(dim)) rank = rank + size_of_group(cx.group_ranks, dim.group, cx);
+  }
+  return rank;
 }
 
 std::optional<Expr> expr_of(const Polynomial& value, Scope& scope, Span span) {

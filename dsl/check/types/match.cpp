@@ -40,7 +40,14 @@ void report_false(const Requirement& requirement, Span use, Context& cx) {
     // Two layers in each other's place differ twice in the same two sizes.
     const std::string left = cx.text(requirement.left), right = cx.text(requirement.right);
     if (!cx.is_trying && !cx.told_dims.emplace(use, std::min(left, right), std::max(left, right)).second) return;
-    with_origin(diag::dims_differ(use, "the dims " + values_text(requirement, cx) + " differ"));
+    const std::string message = "the dims " + values_text(requirement, cx) + " differ";
+    const Span origin = requirement.origin;
+    // A call that gives nothing chose none of the sizes: what asks for them is the place.
+    const bool is_chosen = !cx.source_text(use).ends_with("()") || origin == use || origin.is_empty() ||
+                           cx.graph.modules[cx.graph.module_of(origin.source)].is_library;
+    if (!is_chosen)
+      return cx.report(diag::dims_differ(origin, message).label(use, "with the defaults, as it is built here"));
+    with_origin(diag::dims_differ(use, message));
   } else {
     with_origin(diag::where_not_satisfied(use, requirement.text, given_text(requirement, cx)));
   }
@@ -358,6 +365,8 @@ struct Matcher {
       binding.groups[group] = middle;
       if (const auto count = cx().group_counts.find(group); count != cx().group_counts.end())
         binding.dims[count->second] = count_of(middle, cx());
+      if (const auto rank = cx().group_ranks.find(group); rank != cx().group_ranks.end())
+        binding.dims[rank->second] = rank_of(middle, cx());
     }
     for (size_t i = 0; i < after; ++i) {
       if (!match_dim(param.dims[group_at + 1 + i], argument.dims[argument.dims.size() - after + i], param, argument)) {

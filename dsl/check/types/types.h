@@ -63,6 +63,8 @@ std::optional<Expr> part_that_is(AtomId atom, Expr whole, Span span, Context& cx
 
 /// How many numbers a tensor of `dims` holds; what a `...` among them stands for counts as a size of its own.
 Polynomial count_of(const std::vector<Dim>& dims, Context& cx);
+/// How many dims these are.
+Polynomial rank_of(const std::vector<Dim>& dims, Context& cx);
 
 /// Matches an argument's type with a param's; reports a mismatch at `span`. Equalities that rest on
 /// params of the enclosing declaration become its requirements.

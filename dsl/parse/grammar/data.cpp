@@ -1,5 +1,7 @@
+#include <optional>
 #include <utility>
 
+#include "dsl/diagnostics/suggest.h"
 #include "dsl/parse/grammar/rules.h"
 
 // data = "data" NAME [ params ] "{" batch { fn | let | stream } "}", and metric.
@@ -54,6 +56,13 @@ const auto check_schema = [](auto& c) {
                             .help("begin it with `batch[B] { image: float[B, 1, 28, 28], label: i64[B] }`"));
 };
 
+/// The stream that a word was probably meant to be. A short word is near to one by chance: `rest` is a part of a split.
+std::optional<std::string> near_role(std::string_view word) {
+  static const std::vector<std::string> kStreams = {"train", "val", "test", "predict"};
+  if (const auto ours = diagnostics::renamed(word, kStreams)) return ours;
+  return word.size() > 4 ? diagnostics::suggest(word, kStreams) : std::nullopt;
+}
+
 /// `parts = …` in a data declaration.
 struct LooseValue : x3::parser<LooseValue> {
   using attribute_type = x3::unused_type;
@@ -62,10 +71,15 @@ struct LooseValue : x3::parser<LooseValue> {
   bool parse(Iter& first, const Iter&, const C& context, RContext&&, Attribute&&) const {
     if (!kNames.has(first->kind) || kRoles.has(first->kind) || std::next(first)->kind != K::Assign) return false;
     State& state = state_of(context);
-    const Span before = {first->span.source, first->span.begin, first->span.begin};
-    state.report_at(first, diag::misplaced_member(first->span, state.text(*first), "in data")
-                               .help("streams are `train`, `val`, `test` and `predict`; any other value is a `let`")
-                               .fix(before, "let "));
+    diagnostics::Diagnostic diagnostic = diag::misplaced_member(first->span, state.text(*first), "in data");
+    if (const auto role = near_role(state.text(*first))) {
+      diagnostic.help("did you mean `{}`?", *role).fix(first->span, *role);
+    } else {
+      const Span before = {first->span.source, first->span.begin, first->span.begin};
+      diagnostic.help("streams are `train`, `val`, `test` and `predict`; any other value is a `let`")
+          .fix(before, "let ");
+    }
+    state.report_at(first, std::move(diagnostic));
     fail_reported(first);
   }
 };

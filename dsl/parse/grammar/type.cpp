@@ -60,6 +60,45 @@ const auto to_union = [](auto& c) {
     x3::_val(c).node = ast::AppliedType{{"option", x3::_attr(c).span}, std::move(held)};
 };
 
+/// `?` behind a type.
+struct Mark : x3::parser<Mark> {
+  using attribute_type = lex::Token;
+  static const bool has_attribute = true;
+  template <class C, class RContext>
+  bool parse(Iter& first, const Iter&, const C&, RContext&&, lex::Token& token) const {
+    if (first->kind != K::Question) return false;
+    token = *first++;
+    return true;
+  }
+};
+
+/// What is written in another language where a type with one in its brackets is meant.
+void report_other_form(State& state, Span whole, std::string_view applied, Span argument) {
+  const auto text = [&](Span span) { return std::string(state.text().substr(span.begin, span.end - span.begin)); };
+  const std::string ours = std::string(applied) + "[" + text(argument) + "]";
+  state.report(diag::python_form(whole, text(whole), "`" + ours + "`").fix(whole, ours));
+}
+/// `float?`
+const auto to_option = [](auto& c) {
+  ast::TypeExpr held = std::move(x3::_val(c));
+  const auto* applied = held.get<ast::AppliedType>();
+  const auto* named = held.get<ast::NamedType>();
+  const Span mark = x3::_attr(c).span;
+  const Span name = applied != nullptr ? applied->name.span : named != nullptr ? named->name.span : mark;
+  held.span = {mark.source, name.begin, mark.begin};
+  report_other_form(state_of(c), source::join(name, mark), "option", held.span);
+  x3::_val(c).node = ast::AppliedType{{"option", mark}, std::move(held)};
+};
+/// `[str]`
+const auto to_list = [](auto& c) {
+  const Iter closer = x3::_where(c).begin();
+  if (closer->kind != K::CloseBracket) return;
+  State& state = state_of(c);
+  const Span opener = opener_of_params(state, closer)->span;
+  report_other_form(state, source::join(opener, closer->span), "list", x3::_attr(c).span);
+  x3::_val(c).node = ast::AppliedType{{"list", opener}, std::move(x3::_attr(c))};
+};
+
 const auto dim_def = x3::omit[labelled(
     Expected::Dim, (skip_quietly(K::Question)[kind_is(ast::Dim::Kind::Unknown)]) |
                        (skip_quietly(K::Ellipsis)[kind_is(ast::Dim::Kind::Ellipsis)]) | expr[to_dim])];
@@ -91,9 +130,11 @@ const auto block_type_def = x3::omit[ahead(K::Block, KindSet{K::OpenBracket, K::
                                      skip(K::Arrow) > type[set<&ast::BlockType::result>]];
 
 const auto signature_def = x3::omit[block_type[take_node]];
-const auto type_def = x3::omit[labelled(Expected::Type, nested((applied_type[take_node] | named_type[take_node] |
-                                                                record_type[take_node] | tuple_type[take_node]) >>
-                                                               -Union()[to_union]))];
+const auto list_of = skip_quietly(K::OpenBracket) >> type[to_list] >> skip_quietly(K::CloseBracket);
+const auto type_def =
+    x3::omit[labelled(Expected::Type, nested((applied_type[take_node] | named_type[take_node] | record_type[take_node] |
+                                              tuple_type[take_node] | list_of) >>
+                                             -(Union()[to_union] | Mark()[to_option])))];
 
 BOOST_SPIRIT_DEFINE(dim, named_type, applied_type, field_type, tuple_type, block_type)
 

@@ -353,7 +353,8 @@ LTR_EXPORT Tensor soft_cross_entropy(const Tensor& logits, const Tensor& probs, 
 LTR_EXPORT Tensor nll(const Tensor& log_probs, const Tensor& target, const Tensor& weight, Option<int64_t> ignore_index, const Str& reduction);
 /// -(y log p + (1 - y) log(1 - p)) for probabilities; logarithms are at least -100.
 LTR_EXPORT Tensor bce(const Tensor& probs, const Tensor& target, const Str& reduction);
-/// The same for raw scores, without overflow; `pos_weight` multiplies the loss of positive targets.
+/// The same for raw scores, without overflow; `pos_weight` multiplies the loss of positive targets: of each element, or of
+/// each place of the last dims, `float[C]` of `float[N, C]`.
 LTR_EXPORT Tensor bce_with_logits(const Tensor& logits, const Tensor& target, const Tensor& pos_weight, const Str& reduction);
 /// -α (1 - p)^γ log p of the true class. Lin et al. 2017; α is 1 for all classes.
 LTR_EXPORT Tensor focal(const Tensor& logits, const Tensor& target, double gamma, const Str& reduction);

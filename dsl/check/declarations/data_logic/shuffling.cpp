@@ -27,12 +27,12 @@ bool may_be_mixed(const ExprView& expr, const DataObject& data, const Program& p
   const Records records = library::info(stage_of(stream)).records;
   if (records == Records::Mixed || records == Records::Counted) return true;
   const bool is_known = stream.is<node::Op>() || stream.is<node::MapStage>() || stream.is<node::FilterStage>() ||
-                        stream.is<node::ListElement>() || stream.is<node::TupleElement>();
+                        stream.is<node::ListElement>() || stream.is<node::TupleElement>() || stream.is<node::List>();
   if (!is_known) return true;
   return any_child(stream, [&](ExprId child) {
     const ExprView& arg = program.exprs[child];
-    const bool is_stream = arg.type.kind == Kind::Stream || arg.type.kind == Kind::List;
-    return is_stream && !behind_lets(arg, data, program).is<node::List>() && may_be_mixed(arg, data, program);
+    const bool is_list = arg.type.kind == Kind::List && !arg.type.fields.empty();
+    return (is_list ? arg.type.fields[0].type : arg.type).kind == Kind::Stream && may_be_mixed(arg, data, program);
   });
 }
 

@@ -77,16 +77,53 @@ Expr call_with_classes_last(const FnInfo& op, const Given& logits, const Given& 
 
 }  // namespace
 
+namespace {
+
+/// The argument of a call for the param `name`, which is at `place`; null if it is not given.
+Given* argument_of(CallSite& site, std::string_view name, size_t place) {
+  for (Given& given : site.given) {
+    if (given.name && given.name->text == name) return &given;
+  }
+  return place < site.given.size() && !site.given[place].name ? &site.given[place] : nullptr;
+}
+
+}  // namespace
+
+// Weights of fewer dims than the logits are those of their last dims, `float[C]` of classes, and stretch over the others.
+Expr rule_bce_with_logits(const FnInfo& op, CallSite& site) {
+  Context& cx = site.scope.cx;
+  Given* logits = argument_of(site, "logits", 0);
+  Given* weight = argument_of(site, "pos_weight", 2);
+  if (logits == nullptr || weight == nullptr) return call_by_signature(op, site);
+  for (Given* given : {logits, weight}) {
+    if (!given->checked) given->checked = check_given(*given, site.scope);
+    if (given->checked->type.is_error()) return error_at(site.span);
+  }
+  const Type of_logits = logits->checked->type;
+  const bool is_list = weight->checked->type.kind == Kind::List;
+  if (!of_logits.is_tensor() || (!is_list && !weight->checked->type.is_tensor())) return call_by_signature(op, site);
+  const std::string what = "`pos_weight` of `" + op.name + "`";
+  Expr weights = is_list ? convert(*weight->checked, Type::tensor(of_logits.element, {}), site.scope, what.c_str())
+                         : *weight->checked;
+  if (weights.type.is_error()) return error_at(site.span);
+  const std::vector<Dim>& own = weights.type.dims;
+  if (own.size() >= of_logits.dims.size()) return call_by_signature(op, site);
+  Type wanted = Type::tensor(of_logits.element, {of_logits.dims.end() - long(own.size()), of_logits.dims.end()});
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (own[i].group == 0 && own[i].size.is_one()) wanted.dims[i] = own[i];
+  }
+  Binding binding;
+  if (!match(wanted, weights.type, binding, {}, weights.span, site.scope, what, false)) return error_at(site.span);
+  site.given.erase(site.given.begin() + (weight - site.given.data()));
+  Expr call = call_by_signature(op, site);
+  if (auto* made = call.get<node::Op>()) made->args[2] = cx.keep(std::move(weights));
+  return call;
+}
+
 // Probabilities as targets, in the shape of the logits, are meant for the soft form.
 Expr rule_cross_entropy(const FnInfo& op, CallSite& site) {
-  const auto given_as = [&](const char* name, size_t place) -> Given* {
-    for (Given& given : site.given) {
-      if (given.name && given.name->text == name) return &given;
-    }
-    return place < site.given.size() && !site.given[place].name ? &site.given[place] : nullptr;
-  };
-  Given* logits = given_as("logits", 0);
-  Given* target = given_as("target", 1);
+  Given* logits = argument_of(site, "logits", 0);
+  Given* target = argument_of(site, "target", 1);
   if (logits != nullptr && target != nullptr) {
     for (Given* given : {logits, target}) {
       if (!given->checked) given->checked = check_given(*given, site.scope);

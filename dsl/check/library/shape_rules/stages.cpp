@@ -321,8 +321,19 @@ Expr rule_select_fields(const FnInfo& op, CallSite& site) {
   std::vector<TypeField> fields;
   Type name_types = Type::of(Kind::List);
   std::vector<Expr> names;
+  std::vector<Expr> given;
   for (size_t i = 1; i < site.given.size(); ++i) {
-    Expr name = check_given_as(site.given[i], Type::of(Kind::Str), site.scope, "a field's name");
+    const ast::Expr* argument = site.given[i].value;
+    const auto* list = argument != nullptr ? argument->get<ast::List>() : nullptr;
+    if (list == nullptr) {
+      given.push_back(check_given_as(site.given[i], Type::of(Kind::Str), site.scope, "a field's name"));
+      continue;
+    }
+    // `select(["x", "y"])` is the same as `select("x", "y")`.
+    for (const ast::Expr& element : list->elements)
+      given.push_back(check_as(element, Type::of(Kind::Str), site.scope, "a field's name"));
+  }
+  for (Expr& name : given) {
     if (name.type.is_error()) return error_at(site.span);
     const auto* written = name.get<node::StrConst>();
     const std::string word = written != nullptr ? written->text : "";
