@@ -1,5 +1,6 @@
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "ltr/ops.h"
@@ -28,8 +29,13 @@ Tensor rms_norm(const Tensor& x, const Tensor& weight, Option<double> eps) {
 }
 
 Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const Tensor& bias, double eps) {
-  return guarded(
-      [&] { return give(at::group_norm(wide(In(x)), groups, optional_aten(weight), optional_aten(bias), eps)); });
+  return guarded([&] {
+    const at::Tensor added = aten(bias);
+    // Without a weight LibTorch has no gradient of a bias.
+    const std::optional<at::Tensor> factor =
+        added.defined() && !weight.defined() ? at::ones_like(added) : optional_aten(weight);
+    return give(at::group_norm(wide(In(x)), groups, factor, optional_aten(bias), eps));
+  });
 }
 
 Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
@@ -67,8 +73,14 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, con
       In(tensor)->unsafeGetTensorImpl()->bump_version();
       return In(tensor)->variable_data();
     };
-    return give(at::batch_norm(In(x), optional_aten(weight), optional_aten(bias), running(mean), running(var),
-                               is_training(), momentum, eps, false));
+    // Strides of images with an axis of 1 may tell two orders. LibTorch's gradient takes one for the images and the other for what it
+    // is given, and is that of other elements, without a word. Lines have one order.
+    const at::Tensor images = aten(x);
+    const bool has_two_orders = images.dim() == 4 && std::ranges::count(images.sizes(), 1) > 0;
+    const at::Tensor normed =
+        at::batch_norm(has_two_orders ? images.flatten(2) : images, optional_aten(weight), optional_aten(bias),
+                       running(mean), running(var), is_training(), momentum, eps, false);
+    return give(has_two_orders ? normed.reshape(images.sizes()) : normed);
   });
 }
 
