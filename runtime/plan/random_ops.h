@@ -288,7 +288,7 @@ inline void make_convolution(RandomStep& s) {
     return std::max<int64_t>(1, std::min(s.rng.pick({1, 2, 3, 3, 3, 5}), (size + padding - 1) / dilation + 1));
   };
   if (is_line && s.rng.chance(0.15)) {
-    const Tensor weight = s.leaf({channels, outputs / groups, s.rng.from(2, 4)}, -0.3, 0.3);
+    const Tensor weight = s.leaf({channels, outputs / groups, s.rng.from(3, 4)}, -0.3, 0.3);
     return s.keep(
         conv_transpose1d(x, weight, s.or_none(s.leaf({outputs})), s.rng.from(1, 3), s.rng.from(0, 1), 0, groups, 1));
   }

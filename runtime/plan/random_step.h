@@ -53,21 +53,25 @@ struct Leaf {
 /// What a step has so far, and where its next op takes operands from.
 class RandomStep {
  public:
-  explicit RandomStep(uint64_t seed) : rng(seed), batch(rng.from(1, 12)) {}
+  explicit RandomStep(uint64_t seed)
+      : rng(seed), is_large(rng.chance(0.1)), batch(is_large ? rng.pick({16, 64, 300}) : rng.from(1, 12)) {}
 
   Rng rng;
   Recorder recorder;
+  const bool is_large;  ///< so that blocks, panels and caches are full
   const int64_t batch;
   std::vector<Leaf> leaves;
   Tensors floats, conditions;
 
-  /// Few, many, and what fills no lanes; seldom 0. The product of all stays below `most`.
-  Ints sizes(int64_t axes, int64_t most = 6000) {
+  /// Few, many, and what fills no lanes; seldom 0.
+  Ints sizes(int64_t axes) {
     Ints found;
+    int64_t most = is_large ? 60000 : 6000;
     for (int64_t axis = 0; axis < axes; ++axis) {
-      const int64_t one = axis == 0 && rng.chance(0.7) ? batch
-                          : rng.chance(0.003)          ? 0
-                                                       : rng.pick({1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 31, 32, 40});
+      const int64_t one = axis == 0 && rng.chance(0.7)  ? batch
+                          : rng.chance(0.003)           ? 0
+                          : is_large && rng.chance(0.5) ? rng.pick({33, 64, 100, 130, 257, 600})
+                                                        : rng.pick({1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 31, 32, 40});
       found.push_back(one <= most ? one : 1);
       most /= std::max<int64_t>(one, 1);
     }
@@ -160,7 +164,7 @@ class RandomStep {
       conditions.push_back(x);
       return;
     }
-    if (numbers.numel() > 20000 || !numbers.is_floating_point()) return;
+    if (numbers.numel() > (is_large ? 200000 : 20000) || !numbers.is_floating_point()) return;
     if (numbers.numel() > 0 && !(numbers.detach().abs().max().item<double>() < 30)) return;
     floats.push_back(x);
   }
