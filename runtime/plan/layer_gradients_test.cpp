@@ -274,6 +274,11 @@ TEST_CASE("gradients of batch norm are autograd's, with a bias alone and of imag
       const std::vector<Given> given = {{sizes}, {{4}}, {{4}}, {{3, 4, sizes[1], sizes[3]}}};
       compare({"across", given, [&](const Tensors& x) { return mul(normed(transpose(x[0], 1, 2), x[1], x[2]), x[3]); },
                trains});
+      compare({"instances", {given.front(), given.back()}, [&](const Tensors& x) {
+                 const Tensor y =
+                     permute(instance_norm(reshape(x[0], In(x[1])->sizes().vec()), {}, {}, 1e-2), {2, 0, 3, 1});
+                 return mul(y, reshape(x[1], In(y)->sizes().vec()));
+               }});
       compare({"behind", given,
                [&](const Tensors& x) {
                  return mul(transpose(normed(reshape(x[0], In(x[3])->sizes().vec()), x[1], x[2]), 1, 2),

@@ -11,6 +11,18 @@
 
 namespace ltr {
 
+namespace {
+
+/// Strides of images with an axis of 1 may tell two orders. LibTorch's gradient of a batch norm takes one for the images and the other for
+/// what it is given, and is that of other elements, without a word. Lines have one order.
+template <class Norm>
+at::Tensor in_one_order(const at::Tensor& x, const Norm& norm) {
+  const bool has_two_orders = x.dim() == 4 && std::ranges::count(x.sizes(), 1) > 0;
+  return has_two_orders ? norm(x.flatten(2)).reshape(x.sizes()) : norm(x);
+}
+
+}  // namespace
+
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
   return guarded([&] {
     const at::Tensor input = wide(In(x));
@@ -40,8 +52,9 @@ Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const T
 
 Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
   return guarded([&] {
-    return give(
-        at::instance_norm(wide(In(x)), optional_aten(weight), optional_aten(bias), {}, {}, true, 0.0, eps, false));
+    return give(in_one_order(wide(In(x)), [&](const at::Tensor& values) {
+      return at::instance_norm(values, optional_aten(weight), optional_aten(bias), {}, {}, true, 0.0, eps, false);
+    }));
   });
 }
 
@@ -73,14 +86,10 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, con
       In(tensor)->unsafeGetTensorImpl()->bump_version();
       return In(tensor)->variable_data();
     };
-    // Strides of images with an axis of 1 may tell two orders. LibTorch's gradient takes one for the images and the other for what it
-    // is given, and is that of other elements, without a word. Lines have one order.
-    const at::Tensor images = aten(x);
-    const bool has_two_orders = images.dim() == 4 && std::ranges::count(images.sizes(), 1) > 0;
-    const at::Tensor normed =
-        at::batch_norm(has_two_orders ? images.flatten(2) : images, optional_aten(weight), optional_aten(bias),
-                       running(mean), running(var), is_training(), momentum, eps, false);
-    return give(has_two_orders ? normed.reshape(images.sizes()) : normed);
+    return give(in_one_order(aten(x), [&](const at::Tensor& values) {
+      return at::batch_norm(values, optional_aten(weight), optional_aten(bias), running(mean), running(var),
+                            is_training(), momentum, eps, false);
+    }));
   });
 }
 
