@@ -113,7 +113,8 @@ int main_of(const std::vector<std::string>& words) {
   new_command->add_flag("--list", list, "name the starters");
   CLI::App* check_command = app.add_subcommand("check", "find mistakes, build nothing");
   check_command->add_option("FILE", check.files, "programs")->required();
-  check_command->add_flag("-v,--verbose", check.verbose, "list every shape obligation and when it is checked");
+  check_command->add_flag("-v,--verbose", check.verbose,
+                          "list every shape obligation and when it is checked, and which steps have no plan");
   check_command->add_flag("--fix", check.fix, "apply the fixes that are right whenever offered");
   CLI::App* build_command = app.add_subcommand("build", "make a native program");
   build_command->add_option("FILE", build.file, "the program")->required();

@@ -37,12 +37,12 @@ Ints Tensor::shape() const { return In(*this)->sizes().vec(); }
 DType Tensor::dtype() const { return dtype_of(In(*this)->scalar_type()); }
 
 double Tensor::item() const {
-  refuse_plan(kHostRead);
+  refuse_plan(Unplanned::HostRead);
   return guarded([&] { return read_number(In(*this)); });
 }
 
 int64_t Tensor::item_int() const {
-  refuse_plan(kHostRead);
+  refuse_plan(Unplanned::HostRead);
   return guarded([&] { return read_whole_number(In(*this)); });
 }
 

@@ -185,7 +185,7 @@ Str nested_text(const at::Tensor& tensor, const char* format, bool is_long) {
 }  // namespace
 
 Str text_of(const Tensor& value, const char* format) {
-  refuse_plan(kHostRead);
+  refuse_plan(Unplanned::HostRead);
   const In tensor(value);
   if (!tensor->defined()) return "none";
   return nested_text(tensor->detach().cpu(), format, tensor->numel() > kShownWhole);

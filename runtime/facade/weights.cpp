@@ -79,7 +79,7 @@ Tensor norm(const Weights& weights) {
 }
 
 Tensors grads_of(const Optimizer& optimizer) {
-  refuse_plan("reads gradients");
+  refuse_plan(Unplanned::GradientsRead);
   return guarded([&] {
     const std::vector<at::Tensor> gradients = optimizer.whole_gradients();
     Tensors list;
@@ -95,7 +95,7 @@ Weights weights_of(const Optimizer& optimizer) { return optimizer.weights(); }
 Str optimizer_name(const Optimizer& optimizer) { return optimizer.name(); }
 
 double optimizer_lr(const Optimizer& optimizer, int64_t step) {
-  refuse_plan("reads a learning rate");
+  refuse_plan(Unplanned::RateRead);
   return optimizer.rate(step);
 }
 

@@ -210,6 +210,11 @@ TEST_CASE("gradients of norms are autograd's") {
   compare({"group_norm alone", {{{3, 4, 2, 3}}}, [](const Tensors& x) {
              return square(group_norm(x[0], 2, {}, {}, 1e-5));
            }});
+  const std::vector<Given> added = {{{3, 4, 2, 3}}, {{4}}};
+  compare(
+      {"group_norm with a bias", added, [](const Tensors& x) { return square(group_norm(x[0], 2, {}, x[1], 1e-5)); }});
+  compare({"instance_norm with a bias", added,
+           [](const Tensors& x) { return square(instance_norm(x[0], {}, x[1], 1e-5)); }});
   compare({"rms_norm", {{{2, 3, 6}}, {{6}}}, [](const Tensors& x) { return square(rms_norm(x[0], x[1], 1e-6)); }});
   compare({"rms_norm alone", {{{2, 3, 6}}}, [](const Tensors& x) { return square(rms_norm(x[0], {}, {})); }});
   compare({"group_norm", images, [](const Tensors& x) { return square(group_norm(x[0], 2, x[1], x[2], 1e-5)); }});
@@ -253,6 +258,34 @@ TEST_CASE("gradients of norms are autograd's") {
                    batch_norm(x[0], x[1], x[2], buffer(0.1), buffer(0.9), give(at::zeros({}, at::kLong)), 0.1, 1e-5));
              },
              trains});
+  }
+}
+
+TEST_CASE("gradients of batch norm are autograd's, with a bias alone and of images that lie across") {
+  const auto normed = [](const Tensor& x, const Tensor& weight, const Tensor& bias) {
+    const auto buffer = [&](double value) { return floats(at::full({In(x)->size(1)}, value, at::kDouble)); };
+    return batch_norm(x, weight, bias, buffer(0.1), buffer(0.9), give(at::zeros({}, at::kLong)), 0.1, 1e-5);
+  };
+  for (const bool trains : {true, false}) {
+    compare(
+        {"bias", {{{3, 4, 2, 3}}, {{4}}}, [&](const Tensors& x) { return square(normed(x[0], {}, x[1])); }, trains});
+    // Of an axis of 1 the stride says nothing, and LibTorch takes it for one order here and for another one there.
+    for (const Ints& sizes : std::vector<Ints>{{3, 6, 4, 1}, {3, 1, 4, 6}}) {
+      const std::vector<Given> given = {{sizes}, {{4}}, {{4}}, {{3, 4, sizes[1], sizes[3]}}};
+      compare({"across", given, [&](const Tensors& x) { return mul(normed(transpose(x[0], 1, 2), x[1], x[2]), x[3]); },
+               trains});
+      compare({"instances", {given.front(), given.back()}, [&](const Tensors& x) {
+                 const Tensor y =
+                     permute(instance_norm(reshape(x[0], In(x[1])->sizes().vec()), {}, {}, 1e-2), {2, 0, 3, 1});
+                 return mul(y, reshape(x[1], In(y)->sizes().vec()));
+               }});
+      compare({"behind", given,
+               [&](const Tensors& x) {
+                 return mul(transpose(normed(reshape(x[0], In(x[3])->sizes().vec()), x[1], x[2]), 1, 2),
+                            reshape(x[3], In(x[0])->sizes().vec()));
+               },
+               trains});
+    }
   }
 }
 

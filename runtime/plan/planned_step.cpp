@@ -18,7 +18,7 @@ PlannedStep::PlannedStep(Recording recording)
     : recording_(std::move(recording)), forward_end_(recording_.graph.nodes.size()) {
   for (const Node& node : recording_.graph.nodes) {
     if (node.op == Op::grad && !recording_.refusal)
-      recording_.refusal = Refusal{"takes a gradient inside of it", node.location};
+      recording_.refusal = Refusal{reason_of(Unplanned::InnerGradient), node.location};
   }
   if (!recording_.refusal) differentiate_marks();
   if (recording_.refusal) return;

@@ -73,7 +73,7 @@ TEST_CASE("what the host reads is refused, at its first place") {
     static_cast<void>(sum(x, {}, false).item());
   });
   REQUIRE(read.refusal);
-  CHECK(read.refusal->reason == kHostRead);
+  CHECK(read.refusal->reason == reason_of(Unplanned::HostRead));
   CHECK(read.refusal->location.line == 6);
 }
 

@@ -25,7 +25,7 @@ Tensor contiguous(const Tensor& x) {
 }
 
 void* elements(const Tensor& x, DType dtype) {
-  refuse_plan("calls a C++ function that works on elements");
+  refuse_plan(Unplanned::OnElements);
   const In tensor(x);
   const at::ScalarType wanted = aten(dtype);
   if (!x.defined() || tensor->scalar_type() != wanted || !tensor->is_contiguous()) {
@@ -176,7 +176,7 @@ struct Node : torch::autograd::Function<Node> {
 
 Tensors differentiable(const Tensors& inputs, Pair pair) {
   // A recording would see what the forward function computes, and take its gradient for the one to use.
-  refuse_plan("calls a C++ function that has a gradient of its own");
+  refuse_plan(Unplanned::OwnGradient);
   return guarded([&] {
     // A list of another type would not be seen as variables.
     const std::vector<at::Tensor> list = aten(inputs);

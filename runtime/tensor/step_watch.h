@@ -2,6 +2,8 @@
 
 // Who listens while a step runs (runtime/plan/recorder.h), as ops and reads see it.
 
+#include "runtime/tables/unplanned.h"
+
 namespace ltr {
 
 class StepWatch {
@@ -22,11 +24,10 @@ class StepWatch {
   StepWatch() = default;
 };
 
-inline constexpr const char* kHostRead = "reads a tensor's value on the host";
 /// Tells whoever listens.
-inline void refuse_plan(const char* reason) {
+inline void refuse_plan(Unplanned what) {
   if (StepWatch* watch = StepWatch::here(); watch != nullptr) [[unlikely]]
-    watch->refuse(reason);
+    watch->refuse(reason_of(what));
 }
 
 }  // namespace ltr

@@ -409,7 +409,7 @@ void Session::tell_metric_inputs(Role role) {
 }
 
 double Session::metric(const char* series) {
-  refuse_plan("reads a series");
+  refuse_plan(Unplanned::SeriesRead);
   return logs.newest(series);
 }
 

@@ -3,10 +3,11 @@
 which line a step has no plan."""
 import csv
 import pathlib
+import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
-from harness import EXAMPLES, build, check, finish, fit, newest, result_of, run, scratch
+from harness import EXAMPLES, LTRC, SOURCE, build, check, finish, fit, newest, result_of, run, scratch
 
 # Relative, of each value of a short run in f32: sums may have another order.
 TOLERANCE = 1e-4
@@ -186,6 +187,31 @@ REFUSED = {
     "rule": ("train", "minimize mean(net(x)[y > 0])", "`index_tensor` has no gradient here"),
 }
 
+UNPLANNED = re.findall(r'^LTR_UNPLANNED\(\w+, "(.*)"\)$', (SOURCE / "runtime/tables/unplanned.def").read_text(), re.M)
+KERNELS = """#include "ltr/extern.h"
+ltr::Tensor twice(const ltr::Tensor& x) {
+  ltr::Tensor y = ltr::empty_like(x);
+  for (int64_t i = 0; i < ltr::numel(x); ++i) ltr::data<float>(y)[i] = 2 * ltr::data<float>(x)[i];
+  return y;
+}
+ltr::Tensor cube(const ltr::Tensor& x) { return x * x * x; }
+ltr::Tensor cube_grad(const ltr::Tensor& x, const ltr::Tensor& output, const ltr::Tensor& gradient) { return gradient * x * x * 3; }
+"""
+EXTERNS = """extern "kernels.cpp" {
+  fn twice[B](x: float[B]) -> float[B]
+  fn cube[B](x: float[B]) -> float[B] backward cube_grad
+}
+"""
+# What `ltrc check -v` says of a step, as a run does: what stands in front of the model, which one, which step, the statement, the reason.
+KNOWN = {
+    "inner": ("", MODEL, "train", "log slope = mean(grad(mean(net(x)), x))", "takes a gradient inside of it"),
+    "gradients": ("", MANUAL, "train", "log size = norm(opt.grads)", "reads gradients"),
+    "elements": (EXTERNS, MODEL, "train", "log more = mean(twice(x.mean(1)))", "calls a C++ function that works on elements"),
+    "own": (EXTERNS, MODEL, "train", "log more = mean(cube(x.mean(1)))", "calls a C++ function that has a gradient of its own"),
+    "called": ("fn scaled(x: float[]) -> float[] {\n  factor = x.item()\n  return x * factor\n}\n", MODEL, "val",
+               "log more = scaled(mean(x))", "reads a tensor's value on the host"),
+}
+
 
 def rows(folder):
     """The metrics of the newest run below `folder`."""
@@ -250,14 +276,22 @@ def explained(program, folder):
     check("and changes no bit", same.returncode == 0 and result_of(newest(folder / "profiled")) == result_of(newest(folder / "unprofiled")), same.text)
 
 
+# The last lines of steps.
+ENDS = {"train": "    log loss\n", "val": "    log loss = cross_entropy(net(x), y)\n"}
+
+
 def refusals(folder):
-    ends = {"train": "    log loss\n", "val": "    log loss = cross_entropy(net(x), y)\n"}
     for name, (step, statement, reason) in REFUSED.items():
-        text = PROGRAM + MODEL.replace(ends[step], f"{ends[step]}    {statement}\n")
+        text = PROGRAM + MODEL.replace(ENDS[step], f"{ENDS[step]}    {statement}\n")
         source = folder / f"{name}.ltr"
         source.write_text(text)
         line = text[:text.index(statement)].count("\n") + 1
         program = build(source, folder)
+        listed = run(LTRC, "check", "-v", source)
+        is_known = reason in {"it " + known for known in UNPLANNED}
+        said = f"{source}:{line}:" if is_known else "planned "
+        check(f"{name}: check -v", any(said in one and f" step {step} " in one and (not is_known or reason[3:] in one)
+                                       for one in listed.text.splitlines()), listed.text)
         result = fit(program, folder / f"{name}-native", "--backend", "native")
         place = f"{name}.ltr:{line}" if name != "count" else f"{name}.ltr"
         check(f"{name}: R2015 at its line", result.returncode == 2 and f"error[R2015]: step {step} has no plan" in result.text and
@@ -273,6 +307,22 @@ def refusals(folder):
         result = fit(program, out, "--backend", "auto", "--resume", newest(out))
         check(f"{name}: stopped and gone on with it is the same bits", result.returncode == 0 and
               result_of(newest(out)) == result_of(newest(whole)), result.text)
+
+
+def known_before(folder):
+    """What the table lists `check -v` says before a run does, with the same line."""
+    (folder / "kernels.cpp").write_text(KERNELS)
+    for name, (front, model, step, statement, reason) in KNOWN.items():
+        check(f"{name}: stands in the table", reason in UNPLANNED)
+        text = PROGRAM + front + model.replace(ENDS[step], f"{ENDS[step]}    {statement}\n", 1)
+        source = folder / f"{name}.ltr"
+        source.write_text(text)
+        listed = run(LTRC, "check", "-v", source)
+        said = [line for line in listed.text.splitlines() if "op by op" in line and f"step {step} " in line and reason in line]
+        check(f"{name}: check -v", len(said) == 1, listed.text)
+        result = fit(build(source, folder), folder / f"{name}-native", "--backend", "native")
+        line = said[0].split(":")[1] if said else "-"
+        check(f"{name}: R2015, too", result.returncode == 2 and f"it {reason}" in result.text and f"{name}.ltr:{line}" in result.text, result.text)
 
 
 def main():
@@ -308,6 +358,7 @@ def main():
         manual.write_text(PROGRAM + MANUAL)
         compare("manual", build(manual, folder), folder)
         refusals(folder)
+        known_before(folder)
     finish()
 
 

@@ -187,7 +187,7 @@ void CpuPlan::set(ValueId id, const Tensor& value) {
 }
 
 void CpuPlan::end() {
-  held_.clear();
+  for (auto& [id, tensor] : held_) tensor.reset();  // each keeps its place for the next run
   // Others ask by its count whether a buffer was written.
   for (const ValueId id : changed_) {
     if (const auto kept = kept_.find(id); kept != kept_.end()) In(kept->second)->unsafeGetTensorImpl()->bump_version();
@@ -222,7 +222,7 @@ bool CpuPlan::run(size_t stretch) {
       if (!run_calls(phase, behind)) return false;
     }
     for (; phase != behind; ++phase, ++number) {
-      for (const ValueId id : dies_behind_[number]) held_.erase(id);
+      for (const ValueId id : dies_behind_[number]) held_[id].reset();
     }
   }
   return true;

@@ -247,6 +247,15 @@ TEST_CASE("reductions along any axes are the reference's") {
       return found;
     });
   }
+  compare("many", {{100000, 3}}, [](const Tensors& x) {
+    const Tensor above = add(mul(x[0], Scalar(0.0)), Scalar(0.3));
+    return Tensors{sum(above, 0, false), sum(above, {}, false), sum(transpose(above, 0, 1), 1, false)};
+  });
+  compare("equal ones", {{11, 10}}, [](const Tensors& x) {
+    const Tensor equal = add(mul(x[0], Scalar(0.0)), Scalar(-0.061043452));
+    return Tensors{std_(equal, {}, false, true), std_(equal, 1, false, true),
+                   std_(transpose(equal, 0, 1), 1, false, false)};
+  });
   compare("what is no number", {{6, 50}}, [](const Tensors& x) {
     const Tensor holes = div(x[0], gt(x[0], Scalar(-0.9)));  // infinities
     const Tensor none = where(gt(x[0], Scalar(0.9)), sub(div(x[0], sub(x[0], x[0])), div(x[0], sub(x[0], x[0]))), x[0]);
@@ -312,6 +321,28 @@ TEST_CASE("a target that is no class is told") {
     plan.set(of_target, one);
     CHECK(plan.run(0) == (one.impl() == right.impl()));
     plan.end();
+  }
+}
+
+TEST_CASE("what many places give to one element has the same bits for any number of threads") {
+  const ModeScope mode(true, false);
+  for (const int64_t stride : {1, 2, 3}) {
+    const Recorded of = recorded(
+        {{9, 2, 9, 3}, {2, 3, 5, 4}},
+        [=](const Tensors& x) {
+          return Tensors{conv_transpose2d(x[0], x[1], {}, {stride, 2}, {0, 0}, {0, 0}, 1, {1, 1})};
+        },
+        1);
+    std::vector<at::Tensor> found;
+    for (const int threads : {1, 2, 3, 5}) {
+      CpuPlan plan(of.graph, of.constants, {{0, of.graph.nodes.size(), of.results}}, 9, threads);
+      plan.begin(1);
+      for (size_t i = 0; i < of.ids.size(); ++i) plan.set(of.ids[i], of.inputs[i]);
+      REQUIRE(plan.run(0));
+      found.push_back(plan.view(of.results[0]).clone());
+      plan.end();
+      CHECK(at::equal(found.front(), found.back()));
+    }
   }
 }
 

@@ -1,5 +1,7 @@
 #include "runtime/plan/cpu/point_program.h"
 
+#include <c10/util/SmallVector.h>
+
 #include <algorithm>
 
 #include "runtime/plan/cpu/draws.h"
@@ -143,7 +145,7 @@ class PointCall : public Kernel {
       return run.row(end - begin, begin);
     }
     // Rows are counted by the axes in front of the last one.
-    Ints index(sizes_.size() - 1, 0);
+    Index index(sizes_.size() - 1, 0);
     index[0] = begin;
     const int64_t width = sizes_.back();
     int64_t rows = end - begin, behind = 1;
@@ -238,6 +240,9 @@ class PointCall : public Kernel {
       std::fill_n(numbers_.begin() + ptrdiff_t(i) * kRun, kRun, program_.numbers[i]);
   }
 
+  /// A place in the axes in front of the last one. Few have more axes, and a run takes no memory.
+  using Index = c10::SmallVector<int64_t, 8>;
+
   /// One thread's way through the program.
   class Run {
    public:
@@ -249,7 +254,7 @@ class PointCall : public Kernel {
     }
 
     /// The row begins at `index`, and at element `along` of the last axis.
-    void place(int64_t along, const Ints& index) {
+    void place(int64_t along, const Index& index) {
       const auto& program = call_.program_;
       for (size_t i = 0; i < call_.strides_.size(); ++i) {
         const Ints& strides = call_.strides_[i];

@@ -95,26 +95,27 @@ Three group_norm_backward(const Tensor& gradient, const Tensor& x_, int64_t grou
     const at::Tensor x = aten(x_).contiguous();
     const int64_t records = x.size(0), channels = x.size(1),
                   places = x.numel() / std::max<int64_t>(records * channels, 1);
-    const auto [out, mean, rstd] =
-        at::native_group_norm(x, optional_aten(weight), {}, records, channels, places, groups, eps);
-    return given(at::native_group_norm_backward(aten(gradient).contiguous(), x, mean, rstd, optional_aten(weight),
-                                                records, channels, places, groups,
-                                                {true, weight.defined(), weight.defined()}));
+    // Without a weight LibTorch has no gradient of a bias.
+    const at::Tensor factor = weight.defined() ? aten(weight) : at::ones({channels}, x.options());
+    const auto [out, mean, rstd] = at::native_group_norm(x, factor, {}, records, channels, places, groups, eps);
+    return given(at::native_group_norm_backward(aten(gradient).contiguous(), x, mean, rstd, factor, records, channels,
+                                                places, groups, {true, weight.defined(), true}));
   });
 }
 
 Three batch_norm_backward(const Tensor& gradient, const Tensor& x, const Tensor& weight, const Tensor& mean,
                           const Tensor& var, double eps) {
   return guarded([&] {
-    const at::Tensor input = aten(x);
+    // In one order: runtime/tensor/ops/normalization.cpp.
+    const at::Tensor input = aten(x).contiguous();
     at::Tensor saved_mean, saved_rstd;
     if (is_training()) {
       std::tie(std::ignore, saved_mean, saved_rstd) =
           at::native_batch_norm(input, optional_aten(weight), {}, {}, {}, true, 0, eps);
     }
-    return given(at::native_batch_norm_backward(aten(gradient), input, optional_aten(weight), optional_aten(mean),
-                                                optional_aten(var), saved_mean, saved_rstd, is_training(), eps,
-                                                {true, weight.defined(), weight.defined()}));
+    return given(at::native_batch_norm_backward(aten(gradient).contiguous(), input, optional_aten(weight),
+                                                optional_aten(mean), optional_aten(var), saved_mean, saved_rstd,
+                                                is_training(), eps, {true, weight.defined(), true}));
   });
 }
 

@@ -237,14 +237,14 @@ void assign(const Tensor& buffer, Scalar value) {
 }
 
 bool close(const Tensor& a, const Tensor& b, double tolerance) {
-  refuse_plan(kHostRead);
+  refuse_plan(Unplanned::HostRead);
   return guarded([&] { return at::allclose(In(a), In(b), tolerance, tolerance, true); });
 }
 
 bool close(double a, double b, double tolerance) { return std::abs(a - b) <= tolerance + tolerance * std::abs(b); }
 
 bool equal(const Tensor& a, const Tensor& b) {
-  refuse_plan(kHostRead);
+  refuse_plan(Unplanned::HostRead);
   return guarded([&] {
     const In x(a), y(b);
     return x->scalar_type() == y->scalar_type() && x->sizes() == y->sizes() && at::equal(x, y);

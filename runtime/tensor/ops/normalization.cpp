@@ -1,5 +1,6 @@
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "ltr/ops.h"
@@ -9,6 +10,18 @@
 #include "runtime/tensor/precision.h"
 
 namespace ltr {
+
+namespace {
+
+/// Strides of images with an axis of 1 may tell two orders. LibTorch's gradient of a batch norm takes one for the images and the other for
+/// what it is given, and is that of other elements, without a word. Lines have one order.
+template <class Norm>
+at::Tensor in_one_order(const at::Tensor& x, const Norm& norm) {
+  const bool has_two_orders = x.dim() == 4 && std::ranges::count(x.sizes(), 1) > 0;
+  return has_two_orders ? norm(x.flatten(2)).reshape(x.sizes()) : norm(x);
+}
+
+}  // namespace
 
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
   return guarded([&] {
@@ -28,14 +41,20 @@ Tensor rms_norm(const Tensor& x, const Tensor& weight, Option<double> eps) {
 }
 
 Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const Tensor& bias, double eps) {
-  return guarded(
-      [&] { return give(at::group_norm(wide(In(x)), groups, optional_aten(weight), optional_aten(bias), eps)); });
+  return guarded([&] {
+    const at::Tensor added = aten(bias);
+    // Without a weight LibTorch has no gradient of a bias.
+    const std::optional<at::Tensor> factor =
+        added.defined() && !weight.defined() ? at::ones_like(added) : optional_aten(weight);
+    return give(at::group_norm(wide(In(x)), groups, factor, optional_aten(bias), eps));
+  });
 }
 
 Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
   return guarded([&] {
-    return give(
-        at::instance_norm(wide(In(x)), optional_aten(weight), optional_aten(bias), {}, {}, true, 0.0, eps, false));
+    return give(in_one_order(wide(In(x)), [&](const at::Tensor& values) {
+      return at::instance_norm(values, optional_aten(weight), optional_aten(bias), {}, {}, true, 0.0, eps, false);
+    }));
   });
 }
 
@@ -67,8 +86,10 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, con
       In(tensor)->unsafeGetTensorImpl()->bump_version();
       return In(tensor)->variable_data();
     };
-    return give(at::batch_norm(In(x), optional_aten(weight), optional_aten(bias), running(mean), running(var),
-                               is_training(), momentum, eps, false));
+    return give(in_one_order(aten(x), [&](const at::Tensor& values) {
+      return at::batch_norm(values, optional_aten(weight), optional_aten(bias), running(mean), running(var),
+                            is_training(), momentum, eps, false);
+    }));
   });
 }
 

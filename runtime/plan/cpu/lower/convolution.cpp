@@ -171,7 +171,9 @@ class SpreadPatches : public Kernel {
       join_images(gradient, step, images, of_.outputs, of_.places(), joined);
       gradient = joined;
     }
-    for (int64_t p = 0; p < columns; p += width) {
+    // Of the places that give to an element the later ones are those of earlier elements of the kernel: so the order of its sum hangs
+    // on no panel, which may begin anywhere in an image.
+    for (int64_t p = (columns - 1) / width * width; p >= 0; p -= width) {
       PanelProduct product;
       product.columns = std::min(width, columns - p);
       product_kernel().pack({gradient + p, columns, 1}, of_.outputs, product.columns, panel);

@@ -245,7 +245,7 @@ bool batch_norm_backward(Lowering& to) {
   std::vector<Touched> writes{{slopes.numbers.root, false}};
   Layout by_weight, by_bias;
   if (weight != kNone && node.results[1] != kNone) by_weight = to.layout(node.results[1]);
-  if (weight != kNone && node.results[2] != kNone) by_bias = to.layout(node.results[2]);
+  if (node.results[2] != kNone) by_bias = to.layout(node.results[2]);
   for (const Layout* one : {&by_weight, &by_bias}) {
     if (one->root != kNone) writes.push_back({one->root, false});
   }
@@ -382,8 +382,7 @@ bool group_norm_backward(Lowering& to) {
            }
          }
        });
-  if (weight == kNone) return true;
-  for (size_t at = 1; at < 3; ++at) {
+  for (size_t at = weight == kNone ? 2 : 1; at < 3; ++at) {
     if (node.results[at] == kNone) continue;
     const Layout out = to.layout(node.results[at]);
     call(to, Split::Alone, {{parts.root, false}}, {{out.root, false}}, fmt::format("[{}] sums", channels),

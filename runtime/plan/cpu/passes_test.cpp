@@ -1,0 +1,269 @@
+// What each pass of a plan for CPUs makes of small graphs: text before, text after.
+
+#include <doctest/doctest.h>
+
+#include "runtime/plan/cpu/cpu_plan.h"
+#include "runtime/plan/cpu/place.h"
+
+namespace ltr::plan {
+
+namespace {
+
+/// The layouts of views, a line for each node that is one.
+Str views_text(const Graph& graph) {
+  std::deque<Layout> layouts;
+  for (ValueId id = 0; id < graph.values.size(); ++id) layouts.push_back(dense(id, graph.values[id].sizes));
+  Str text;
+  for (const Node& node : graph.nodes) {
+    const Option<std::vector<Layout>> views = views_of(node, graph, layouts);
+    if (!views) continue;
+    for (size_t i = 0; i < node.results.size(); ++i) {
+      const Layout& view = layouts[node.results[i]] = (*views)[i];
+      text += fmt::format("%{} = %{} + {} by [{}]\n", node.results[i], view.root, view.offset,
+                          fmt::join(view.strides, ", "));
+    }
+  }
+  return text;
+}
+
+Str items_text(const Lowering& lowering, const std::vector<Item>& items) {
+  Str text;
+  for (const Item& item : items) {
+    if (item.node) {
+      text += fmt::format("LibTorch {}\n", name_of(lowering.graph().nodes[*item.node].op));
+    } else if (item.point) {
+      text += make_point_call(*item.point, lowering.elements(), lowering.samples(), {}).kernel->text() + "\n";
+    } else {
+      text += item.call.kernel->text() + "\n";
+    }
+  }
+  return text;
+}
+
+/// Before and behind `fuse`.
+std::pair<Str, Str> fused(const char* text, int64_t samples) {
+  const Graph graph = graph_of(text);
+  Lowering lowering(graph, {}, samples, {});
+  std::vector<Item> items = lowering.lower(0, graph.nodes.size());
+  const Str before = items_text(lowering, items);
+  fuse(items);
+  return {before, items_text(lowering, items)};
+}
+
+/// Without the places of a program, which graphs in text do not have.
+Str plan_text(const CpuPlan& plan) {
+  Str lines;
+  const Str all = plan.text();
+  for (std::string_view rest = all; !rest.empty();) {
+    const size_t end = rest.find('\n');
+    Str line(rest.substr(2, end - 2));
+    if (const size_t place = line.find(":0 "); place != Str::npos) {
+      const size_t what = line.find_first_not_of(' ', place + 2);
+      line = line.substr(0, line.find(' ')) + " " + line.substr(what);
+    }
+    lines += line + "\n";
+    rest.remove_prefix(end + 1);
+  }
+  return lines;
+}
+Str planned_text(const char* text, int64_t samples, int threads, std::set<ValueId> of_tables = {}) {
+  const Graph graph = graph_of(text);
+  return plan_text(CpuPlan(graph, {}, {{0, graph.nodes.size(), graph.outputs}}, samples, threads,
+                           std::make_shared<Arena>(), std::move(of_tables)));
+}
+
+}  // namespace
+
+TEST_CASE("views are strides of what they show") {
+  CHECK(views_text(graph_of("%0 : f32[4, 6, 5] = input x\n"
+                            "%1 : f32[4, 5, 6] = transpose(%0, 1, -1)\n"
+                            "%2 : f32[4, 2, 6] = slice(%1, 1, 2, 4)\n"
+                            "%3 : f32[6, 4, 2] = permute(%2, [2, 0, 1])\n"
+                            "%4 : f32[4, 2] = select(%3, 0, -1)\n"
+                            "%5 : f32[3, 4, 2] = expand(%4, [3, 4, 2])\n"
+                            "%6 : f32[24, 5] = reshape(%0, [24, 5])\n"
+                            "%7 : f32[4, 1, 30] = reshape(%0, [4, 1, 30])\n"
+                            "%8 : f32[30, 4] = reshape(%1, [30, 4])\n"
+                            "%9 : f32[4, 2, 5], %10 : f32[4, 4, 5] = split(%0, [2, 4], 1)\n"
+                            "%11 : f32[4, 6, 5] = clone(%0)\n"
+                            "%12 : f32[4, 6, 5] = exp(%0)\n"
+                            "%13 : f32[4, 6, 5] = clone(%12)\n")) ==
+        "%1 = %0 + 0 by [30, 1, 5]\n"
+        "%2 = %0 + 2 by [30, 1, 5]\n"
+        "%3 = %0 + 2 by [5, 30, 1]\n"
+        "%4 = %0 + 27 by [30, 1]\n"
+        "%5 = %0 + 27 by [0, 30, 1]\n"
+        "%6 = %0 + 0 by [5, 1]\n"
+        "%7 = %0 + 0 by [30, 30, 1]\n"
+        "%9 = %0 + 0 by [30, 5, 1]\n"
+        "%10 = %0 + 10 by [30, 5, 1]\n"
+        "%13 = %12 + 0 by [30, 5, 1]\n");
+}
+
+TEST_CASE("fuse joins functions of elements with those whose results they read") {
+  const auto [before, behind] = fused(
+      "%0 : f32[8, 40] = input x\n"
+      "%1 : f32[40] = weight w\n"
+      "%2 : f32[8, 40] = mul(%0, %1)\n"
+      "%3 : f32[8, 40] = relu(%2)\n"
+      "%4 : f32[8, 40] = add(%3, %0)\n"
+      "%5 : f32[8, 40] = add(%4, %2)\n",
+      8);
+  CHECK(before ==
+        "[8, 40] mul\n"
+        "[8, 40] relu\n"
+        "[8, 40] add\n"
+        "[8, 40] add\n");
+  CHECK(behind == "[8, 40] mul relu add add\n");
+}
+
+TEST_CASE("fuse leaves apart what reads otherwise, has other sizes or stands behind what may write") {
+  const auto [before, behind] = fused(
+      "%0 : f32[8, 8] = input x\n"
+      "%1 : f32[8, 8] = exp(%0)\n"
+      "%2 : f32[8, 8] = transpose(%1, 0, 1)\n"
+      "%3 : f32[8, 8] = relu(%2)\n"
+      "%4 : f32[64] = reshape(%1, [64])\n"
+      "%5 : f32[64] = neg(%4)\n"
+      "%6 : f32[8, 8] = pixel_shuffle(%3, 1)\n"
+      "%7 : f32[8, 8] = square(%1)\n"
+      "%8 : f32[8, 8] = sqrt(%7)\n",
+      8);
+  CHECK(before ==
+        "[8, 8] exp\n"
+        "[8, 8] relu\n"
+        "[64] neg\n"
+        "LibTorch pixel_shuffle\n"
+        "[8, 8] square\n"
+        "[8, 8] sqrt\n");
+  CHECK(behind ==
+        "[8, 8] exp\n"
+        "[8, 8] relu\n"
+        "[64] neg\n"
+        "LibTorch pixel_shuffle\n"
+        "[8, 8] square sqrt\n");
+}
+
+TEST_CASE("what nobody reads is neither computed nor stored") {
+  const char* const text =
+      "%0 : f32[8, 40] = input x\n"
+      "%1 : f32[8, 40] = exp(%0)\n"
+      "%2 : f32[8, 40] = neg(%1)\n"
+      "%3 : f32[8, 40] = softmax(%2, 1)\n"
+      "%4 : f32[8] = sum(%3, 1, false)\n";
+  CHECK(planned_text((Str(text) + "return %4\n").c_str(), 8, 2) ==
+        "samples [8, 40] exp neg\n"
+        "samples [8, 40] softmax\n"
+        "samples [8, 40] sums\n");
+  CHECK(planned_text((Str(text) + "return %3\n").c_str(), 8, 2) ==
+        "samples [8, 40] exp neg\n"
+        "samples [8, 40] softmax\n");
+  CHECK(planned_text((Str(text) + "return %2\n").c_str(), 8, 2) == "samples [8, 40] exp neg\n");
+  CHECK(planned_text((Str(text) + "return %0\n").c_str(), 8, 2) == "");
+}
+
+TEST_CASE("threads meet where samples mix, and what waits for nothing runs ahead") {
+  CHECK(planned_text("%0 : f32[64, 100] = input x\n"
+                     "%1 : f32[200, 100] = weight w\n"
+                     "%2 : f32[10, 200] = weight v\n"
+                     "%3 : f32[64, 200] = linear(%0, %1, undefined)\n"
+                     "%4 : f32[64, 200] = relu(%3)\n"
+                     "%5 : f32[200] = sum(%4, 0, false)\n"
+                     "%6 : f32[64, 200] = mul(%4, %5)\n"
+                     "%7 : f32[64, 10] = linear(%4, %2, undefined)\n"
+                     "%8 : f32[64, 10] = softmax(%7, 1)\n"
+                     "%9 : f32[64, 1, 200] = unsqueeze(%6, 1)\n"
+                     "%10 : f32[64, 200] = logsumexp(%9, 1, false)\n"
+                     "return %10, %8\n",
+                     64, 2) ==
+        "shares [100, 200] pack\n"
+        "shares [200, 10] pack\n"
+        "threads meet\n"
+        "samples [64, 100] x [100, 200] product\n"
+        "samples [64, 200] relu\n"
+        "samples [64, 200] x [200, 10] product\n"
+        "samples [64, 10] softmax\n"
+        "threads meet\n"
+        "shares [64, 200] sum\n"
+        "threads meet\n"
+        "samples [64, 200] mul\n"
+        "threads meet\n"
+        "LibTorch logsumexp\n");
+}
+
+TEST_CASE("calls by samples are chains of as many samples as stay in a cache") {
+  const char* const text =
+      "%0 : f32[64, 4000] = input x\n"
+      "%1 : f32[64, 4000] = softmax(%0, 1)\n"
+      "%2 : f32[64, 4000] = layer_norm(%1, undefined, undefined, 0.1)\n"
+      "return %2\n";
+  CHECK(planned_text(text, 64, 2) ==
+        "10 samples at a time:\n"
+        "samples [64, 4000] softmax\n"
+        "samples [64, 4000] layer_norm\n");
+  // Of other batches its rows are no samples.
+  CHECK(planned_text(text, 6, 2) ==
+        "shares [64, 4000] softmax\n"
+        "threads meet\n"
+        "shares [64, 4000] layer_norm\n");
+}
+
+TEST_CASE("who does a call hangs on what it mixes and how much it is") {
+  CHECK(planned_text("%0 : f32[6, 3] = input x\n"
+                     "%1 : f32[5, 7] = weight small\n"
+                     "%2 : f32[500, 70] = weight large\n"
+                     "%3 : f32[6, 3] = exp(%0)\n"
+                     "%4 : f32[5, 7] = exp(%1)\n"
+                     "%5 : f32[500, 70] = exp(%2)\n"
+                     "return %3, %4, %5\n",
+                     6, 2) ==
+        "samples [6, 3] exp\n"
+        "alone [5, 7] exp\n"
+        "shares [500, 70] exp\n");
+}
+
+TEST_CASE("the gradient of a table is sums for its rows where these are enough") {
+  const char* const text =
+      "%0 : i64[6] = input index\n"
+      "%1 : f32[6, 4] = input gradient\n"
+      "%2 : f32[100, 4] = embedding_backward(%1, %0, 100)\n"
+      "return %2\n";
+  CHECK(planned_text(text, 6, 2) == "shares [100, 4] embedding_backward\n");
+  CHECK(planned_text(text, 6, 2, {2}) == "alone [6, 4] embedding_backward, by rows\n");
+}
+
+TEST_CASE("values have the lowest place that is free in their time, large ones first") {
+  const Placement placement = place({{100, 0, 1}, {1000, 1, 2}, {64, 2, 3}, {500, 3, 4}, {10, 0, 4}});
+  CHECK(placement.offsets == std::vector<int64_t>{1024, 0, 1024, 0, 1152});
+  CHECK(placement.bytes == 1216);
+}
+
+TEST_CASE("values share memory from meeting to meeting") {
+  Str text = "%0 : f32[8, 1000] = input x\n";
+  for (int i = 1; i <= 9; ++i) text += fmt::format("%{} : f32[8, 1000] = softmax(%{}, 1)\n", i, i - 1);
+  const Graph graph = graph_of(text);
+  const auto bytes_for = [&](int64_t samples) {
+    return CpuPlan(graph, {}, {{0, graph.nodes.size(), {9}}}, samples, 2).bytes();
+  };
+  CHECK(bytes_for(8) == 9 * 32000);  // all in one phase, of which a thread may be ahead of another one
+  CHECK(bytes_for(3) == 2 * 32000);
+}
+
+TEST_CASE("a plan whose meetings take longer than what a second thread takes over stays with one") {
+  const auto threads_for = [](int64_t width) {
+    const Graph graph =
+        graph_of(fmt::format("%0 : f32[64, {0}] = input x\n"
+                             "%1 : f32[64, {0}] = exp(%0)\n"
+                             "%2 : f32[{0}] = sum(%1, 0, false)\n"
+                             "%3 : f32[64, {0}] = mul(%1, %2)\n"
+                             "return %3\n",
+                             width));
+    CpuPlan plan(graph, {}, {{0, graph.nodes.size(), graph.outputs}}, 64, 2);
+    plan.stay_alone_if_small();
+    return plan.threads();
+  };
+  CHECK(threads_for(4) == 1);
+  CHECK(threads_for(4000) == 2);
+}
+
+}  // namespace ltr::plan

@@ -1,0 +1,214 @@
+// What a planned step leaves out, counted: memory of the heap, locks, and ops that LibTorch dispatches.
+
+#undef LTR_RUNTIME  // Functions as programs call them.
+
+#include <ATen/ATen.h>
+#include <ATen/record_function.h>
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include <doctest/doctest.h>
+
+#include "ltr/operators.h"
+#include "ltr/ops.h"
+#include "runtime/plan/cpu/cpu_plan.h"
+#include "runtime/plan/differentiate.h"
+#include "runtime/plan/recorder.h"
+#include "runtime/tensor/mode.h"
+#include "runtime/tensor/random.h"
+
+namespace ltr::plan::quiet {
+
+namespace {
+
+/// Of all threads, while somebody counts.
+struct Counts {
+  std::atomic<bool> are_on = false;
+  std::atomic<int64_t> allocations = 0, locks = 0, ops = 0;
+};
+Counts counts;
+
+void count(std::atomic<int64_t>& of) {
+  if (counts.are_on.load(std::memory_order_relaxed)) of.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+}  // namespace ltr::plan::quiet
+
+// The tests stand in front of the C library: for themselves and for LibTorch. Sanitizers stand there already.
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define LTR_COUNTS 1
+#define LTR_IN_FRONT __attribute__((visibility("default")))
+
+extern "C" {
+
+void* __libc_malloc(size_t size);
+void* __libc_calloc(size_t count, size_t size);
+void* __libc_realloc(void* memory, size_t size);
+void* __libc_memalign(size_t alignment, size_t size);
+
+LTR_IN_FRONT void* malloc(size_t size) {
+  ltr::plan::quiet::count(ltr::plan::quiet::counts.allocations);
+  return __libc_malloc(size);
+}
+LTR_IN_FRONT void* calloc(size_t count, size_t size) {
+  ltr::plan::quiet::count(ltr::plan::quiet::counts.allocations);
+  return __libc_calloc(count, size);
+}
+LTR_IN_FRONT void* realloc(void* memory, size_t size) {
+  ltr::plan::quiet::count(ltr::plan::quiet::counts.allocations);
+  return __libc_realloc(memory, size);
+}
+LTR_IN_FRONT int posix_memalign(void** memory, size_t alignment, size_t size) {
+  ltr::plan::quiet::count(ltr::plan::quiet::counts.allocations);
+  *memory = __libc_memalign(alignment, size);
+  return *memory == nullptr ? ENOMEM : 0;
+}
+LTR_IN_FRONT void* aligned_alloc(size_t alignment, size_t size) {
+  ltr::plan::quiet::count(ltr::plan::quiet::counts.allocations);
+  return __libc_memalign(alignment, size);
+}
+LTR_IN_FRONT int pthread_mutex_lock(pthread_mutex_t* mutex) {
+  static const auto real = reinterpret_cast<int (*)(pthread_mutex_t*)>(dlsym(RTLD_NEXT, "pthread_mutex_lock"));
+  ltr::plan::quiet::count(ltr::plan::quiet::counts.locks);
+  return real(mutex);
+}
+
+}  // extern "C"
+#endif
+
+namespace ltr::plan::quiet {
+
+namespace {
+
+/// A step of weights on one batch, differentiated.
+struct Quiet {
+  Recorder recorder;
+  Tensors fields;
+  std::vector<ValueId> ids, weights;
+  std::unordered_map<ValueId, Tensor> kept;
+  int64_t drawn = 0;
+
+  Tensor numbers(const Ints& sizes) {
+    at::Generator generator = at::globalContext().defaultGenerator(at::kCPU).clone();
+    generator.set_current_seed(uint64_t(++drawn));
+    return give(at::rand(sizes, generator) - 0.5);
+  }
+  Tensor field(const Tensor& tensor) {
+    ids.push_back(recorder.input(tensor, "x"));
+    return fields.emplace_back(tensor);
+  }
+  Tensor field(const Ints& sizes) { return field(numbers(sizes)); }
+  Tensor weight(const Ints& sizes) {
+    const Tensor tensor = give(aten(numbers(sizes)).set_requires_grad(true));
+    weights.push_back(recorder.weight(tensor, "w"));
+    return tensor;
+  }
+  Tensor classes(int64_t count, int64_t most) {
+    return field(give(at::arange(count, at::kLong).mul(7).remainder(most)));
+  }
+};
+
+Tensor mlp(Quiet& of) {
+  Tensor x = of.field({16, 20});
+  x = relu(linear(x, of.weight({40, 20}), of.weight({40})));
+  x = dropout(x, 0.2);
+  x = linear(x, of.weight({10, 40}), of.weight({10}));
+  return cross_entropy(x, of.classes(16, 10), {}, {}, 0, "mean");
+}
+
+Tensor conv_net(Quiet& of) {
+  Tensor x = of.field({6, 3, 16, 16});
+  x = conv2d(x, of.weight({16, 3, 3, 3}), of.weight({16}), {1, 1}, {1, 1, 1, 1}, {1, 1}, 1);
+  x = max_pool2d(relu(group_norm(x, 4, of.weight({16}), of.weight({16}), 1e-5)), {2, 2}, {2, 2}, {0, 0});
+  x = conv2d(x, of.weight({16, 16, 3, 3}), {}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 1);
+  x = conv2d(relu(x), of.weight({20, 16, 3, 3}), {}, {2, 2}, {1, 1, 1, 1}, {1, 1}, 1);
+  x = flatten(adaptive_avg_pool2d(silu(x), {1, 1}), 1, -1);
+  return cross_entropy(linear(x, of.weight({10, 20}), {}), of.classes(6, 10), {}, {}, 0, "mean");
+}
+
+Tensor block_of_gpt(Quiet& of) {
+  constexpr int64_t kRecords = 4, kPlaces = 8, kHeads = 2, kWide = 16;
+  const auto norm = [&](const Tensor& x) { return layer_norm(x, of.weight({kWide}), of.weight({kWide}), 1e-5); };
+  const auto heads = [&](const Tensor& x) {
+    return transpose(reshape(x, {kRecords, kPlaces, kHeads, kWide / kHeads}), 1, 2);
+  };
+  Tensor x = add(embedding(reshape(of.classes(kRecords * kPlaces, 30), {kRecords, kPlaces}), of.weight({30, kWide})),
+                 of.weight({kPlaces, kWide}));
+  const Tensors qkv = chunk(linear(norm(x), of.weight({3 * kWide, kWide}), of.weight({3 * kWide})), 3, -1);
+  const Tensor seen = attention(heads(qkv[0]), heads(qkv[1]), heads(qkv[2]), {}, true, 0, {});
+  x = add(x, linear(reshape(transpose(seen, 1, 2), {kRecords, kPlaces, kWide}), of.weight({kWide, kWide}), {}));
+  x = add(x, linear(gelu(linear(norm(x), of.weight({4 * kWide, kWide}), of.weight({4 * kWide})), "tanh"),
+                    of.weight({kWide, 4 * kWide}), {}));
+  const Tensor logits = reshape(linear(norm(x), of.weight({30, kWide}), {}), {kRecords * kPlaces, 30});
+  return cross_entropy(logits, of.classes(kRecords * kPlaces, 30), {}, {}, 0, "mean");
+}
+
+void expect_quiet(const Str& title, Tensor (*step)(Quiet&), int64_t samples) {
+  CAPTURE(title);
+  const ModeScope mode(true, true);
+  Quiet of;
+  seed_random(1);
+  const Tensor loss = step(of);
+  const ValueId loss_id = of.recorder.id_of(loss);
+  const Recording recording = of.recorder.take();
+  Graph graph = recording.graph;
+  const size_t end = graph.nodes.size();
+  const ValueId seed = graph.add({.kind = Value::Kind::Input, .is_sized = true, .name = "seed"});
+  const Differentiated found = differentiate(graph, end, loss_id, seed, of.weights);
+  REQUIRE_FALSE(found.refusal);
+  Reference reference(graph, recording.kept);
+  reference.note_sizes(&graph);
+  for (size_t i = 0; i < of.ids.size(); ++i) reference.set(of.ids[i], of.fields[i]);
+  const Tensor one = give(at::ones({}));
+  reference.set(seed, one);
+  reference.run(0, graph.nodes.size());
+  for (const int threads : {1, 2}) {
+    CAPTURE(threads);
+    CpuPlan plan(graph, recording.kept, {{0, end, {loss_id}}, {end, graph.nodes.size(), found.gradients}}, samples,
+                 threads);
+    CHECK(plan.text().find("LibTorch") == Str::npos);
+    const auto run = [&] {
+      plan.begin(1);
+      for (size_t i = 0; i < of.ids.size(); ++i) plan.set(of.ids[i], of.fields[i]);
+      plan.set(seed, one);
+      bool is_well = plan.run(0);
+      is_well = plan.run(1) && is_well;
+      plan.end();
+      return is_well;
+    };
+    REQUIRE(run());
+    const auto callback = at::addGlobalCallback(
+        at::RecordFunctionCallback([](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> {
+          count(counts.ops);
+          return nullptr;
+        }));
+    counts.allocations = counts.locks = counts.ops = 0;
+    counts.are_on = true;
+    const bool is_well = run();
+    counts.are_on = false;
+    at::removeCallback(callback);
+    CHECK(is_well);
+    CHECK(counts.allocations.load() == 0);
+    CHECK(counts.locks.load() == 0);
+    CHECK(counts.ops.load() == 0);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a planned step takes no memory of the heap and no lock, and dispatches nothing") {
+#if defined(LTR_COUNTS)
+  // It is counted at all.
+  counts.are_on = true;
+  const at::Tensor some = at::ones({1000}) + 1;
+  counts.are_on = false;
+  CHECK(counts.allocations.load() > 0);
+#endif
+  expect_quiet("mlp", mlp, 16);
+  expect_quiet("conv_net", conv_net, 6);
+  expect_quiet("block of a gpt", block_of_gpt, 4);
+}
+
+}  // namespace ltr::plan::quiet

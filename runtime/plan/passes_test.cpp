@@ -1,0 +1,134 @@
+// What passes over graphs make of small ones: text before, text after.
+
+#include <doctest/doctest.h>
+
+#include "runtime/plan/differentiate.h"
+#include "runtime/plan/recompute.h"
+
+namespace ltr::plan {
+
+namespace {
+
+/// `text` with gradients of its weights, which it does not say: whatever hangs on one.
+Graph trained(std::string_view text) {
+  Graph graph = graph_of(text);
+  for (Value& value : graph.values) value.needs_grad = value.kind == Value::Kind::Weight;
+  for (const Node& node : graph.nodes) {
+    bool hangs = false;
+    each_read(node, [&](ValueId id) { hangs = hangs || graph.values[id].needs_grad; });
+    for (const ValueId id : node.results) graph.values[id].needs_grad = hangs && graph.values[id].dtype == DType::F32;
+  }
+  return graph;
+}
+
+/// The nodes from `begin` on, a line each.
+Str nodes_behind(const Graph& graph, size_t begin) {
+  Graph rest = graph;
+  rest.nodes.erase(rest.nodes.begin(), rest.nodes.begin() + ptrdiff_t(begin));
+  for (Value& value : rest.values) value.kind = Value::Kind::Result;
+  const Str text = to_text(rest);
+  return text.substr(0, text.find("return"));
+}
+
+struct Gradients {
+  Str nodes;
+  std::vector<ValueId> of;
+};
+/// Of the last value by the weights `by`.
+Gradients gradients_of(Graph graph, const std::vector<ValueId>& by) {
+  const size_t end = graph.nodes.size();
+  const ValueId loss = graph.nodes.back().results[0];
+  const ValueId seed = graph.add({.kind = Value::Kind::Input, .is_sized = true, .name = "seed"});
+  const Differentiated found = differentiate(graph, end, loss, seed, by);
+  REQUIRE_FALSE(found.refusal);
+  return {nodes_behind(graph, end), found.gradients};
+}
+
+}  // namespace
+
+TEST_CASE("differentiate goes from the loss to the weights, and joins what comes to a value twice") {
+  const Gradients found = gradients_of(trained("%0 : f32[4, 3] = input x\n"
+                                               "%1 : f32[3] = weight w\n"
+                                               "%2 : f32[4, 3] = mul(%0, %1)\n"
+                                               "%3 : f32[4, 3] = exp(%2)\n"
+                                               "%4 : f32[4, 3] = add(%3, %2)\n"
+                                               "%5 : f32[] = sum(%4, none, false)\n"),
+                                       {1});
+  CHECK(found.nodes ==
+        "%7 : f32 = reshape(%6, [1, 1])\n"
+        "%8 : f32 = expand(%7, [4, 3])\n"
+        "%9 : f32 = mul(%8, %3)\n"
+        "%10 : f32 = add(%8, %9)\n"
+        "%11 : f32 = mul(%10, %0)\n"
+        "%12 : f32 = sum_to(%11, [3])\n");
+  CHECK(found.of == std::vector<ValueId>{12});
+}
+
+TEST_CASE("differentiate leaves out what leads to no weight that is asked for") {
+  const Graph graph = trained(
+      "%0 : f32[4, 3] = input x\n"
+      "%1 : f32[2, 3] = weight first\n"
+      "%2 : f32[5, 2] = weight second\n"
+      "%3 : f32[4, 2] = linear(%0, %1, undefined)\n"
+      "%4 : f32[4, 5] = linear(%3, %2, undefined)\n"
+      "%5 : f32[] = sum(%4, none, false)\n");
+  CHECK(gradients_of(graph, {2}).nodes ==
+        "%7 : f32 = reshape(%6, [1, 1])\n"
+        "%8 : f32 = expand(%7, [4, 5])\n"
+        "%9 : f32 = reshape(%8, [4, 5])\n"
+        "%12 : f32 = transpose(%9, -2, -1)\n"
+        "%13 : f32 = reshape(%3, [4, 2])\n"
+        "%14 : f32 = matmul(%12, %13)\n");
+  CHECK(gradients_of(graph, {1, 2}).nodes ==
+        "%7 : f32 = reshape(%6, [1, 1])\n"
+        "%8 : f32 = expand(%7, [4, 5])\n"
+        "%9 : f32 = reshape(%8, [4, 5])\n"
+        "%10 : f32 = matmul(%9, %2)\n"
+        "%11 : f32 = reshape(%10, [4, 2])\n"
+        "%12 : f32 = transpose(%9, -2, -1)\n"
+        "%13 : f32 = reshape(%3, [4, 2])\n"
+        "%14 : f32 = matmul(%12, %13)\n"
+        "%15 : f32 = reshape(%11, [4, 2])\n"
+        "%16 : f32 = transpose(%15, -2, -1)\n"
+        "%17 : f32 = reshape(%0, [4, 3])\n"
+        "%18 : f32 = matmul(%16, %17)\n");
+}
+
+TEST_CASE("what a block gave is computed again in front of the first gradient that reads it") {
+  // 2 is given to the block, and what it gives, 5, only others read: neither is computed again.
+  Graph graph = graph_of(
+      "%0 : f32[4] = input x\n"
+      "%1 : f32[4] = weight w\n"
+      "%2 : f32[4] = mul(%0, %1)\n"
+      "%3 : f32[4] = exp(%2) again 1\n"
+      "%4 : f32[4] = dropout(%3, 0.5) site 7 again 1\n"
+      "%5 : f32[4] = tanh(%4) again 1\n"
+      "%6 : f32[4] = square(%5)\n"
+      "%7 : f32[4] = mul(%6, %5)\n"
+      "%8 : f32[4] = mul(%7, %4) again 1\n"
+      "%9 : f32[4] = mul(%8, %3) again 1\n"
+      "%10 : f32[4] = mul(%9, %2)\n");
+  compute_again(graph, 5, 5, {});
+  CHECK(nodes_behind(graph, 5) ==
+        "%7 : f32[4] = mul(%6, %5)\n"
+        "%11 : f32[4] = exp(%2) again 1\n"
+        "%12 : f32[4] = dropout(%11, 0.5) site 7 again 1\n"
+        "%8 : f32[4] = mul(%7, %12) again 1\n"
+        "%9 : f32[4] = mul(%8, %11) again 1\n"
+        "%10 : f32[4] = mul(%9, %2)\n");
+}
+
+TEST_CASE("what a block read of a weight that was written since is not computed again") {
+  Graph graph = graph_of(
+      "%0 : f32[4] = input x\n"
+      "%1 : f32[4] = weight w\n"
+      "%2 : f32[4] = mul(%0, %1) again 1\n"
+      "%3 : f32[4] = exp(%2) again 1\n"
+      "%4 : f32[4] = mul(%3, %2) again 1\n");
+  compute_again(graph, 2, 2, {1});
+  CHECK(nodes_behind(graph, 2) ==
+        "%5 : f32[4] = exp(%2) again 1\n"
+        "%4 : f32[4] = mul(%5, %2) again 1\n");
+}
+
+}  // namespace ltr::plan
