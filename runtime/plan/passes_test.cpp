@@ -56,11 +56,11 @@ TEST_CASE("differentiate goes from the loss to the weights, and joins what comes
                                        {1});
   CHECK(found.nodes ==
         "%7 : f32 = reshape(%6, [1, 1])\n"
-        "%8 : f32 = expand(%7, [4, 3])\n"
-        "%9 : f32 = mul(%8, %3)\n"
-        "%10 : f32 = add(%8, %9)\n"
+        "%8 : f32[4, 3] = expand(%7, [4, 3])\n"
+        "%9 : f32[4, 3] = mul(%8, %3)\n"
+        "%10 : f32[4, 3] = add(%8, %9)\n"
         "%11 : f32 = mul(%10, %0)\n"
-        "%12 : f32 = sum_to(%11, [3])\n");
+        "%12 : f32[3] = sum_to(%11, [3])\n");
   CHECK(found.of == std::vector<ValueId>{12});
 }
 
@@ -74,24 +74,24 @@ TEST_CASE("differentiate leaves out what leads to no weight that is asked for") 
       "%5 : f32[] = sum(%4, none, false)\n");
   CHECK(gradients_of(graph, {2}).nodes ==
         "%7 : f32 = reshape(%6, [1, 1])\n"
-        "%8 : f32 = expand(%7, [4, 5])\n"
+        "%8 : f32[4, 5] = expand(%7, [4, 5])\n"
         "%9 : f32 = reshape(%8, [4, 5])\n"
         "%12 : f32 = transpose(%9, -2, -1)\n"
         "%13 : f32 = reshape(%3, [4, 2])\n"
-        "%14 : f32 = matmul(%12, %13)\n");
+        "%14 : f32[5, 2] = matmul(%12, %13)\n");
   CHECK(gradients_of(graph, {1, 2}).nodes ==
         "%7 : f32 = reshape(%6, [1, 1])\n"
-        "%8 : f32 = expand(%7, [4, 5])\n"
+        "%8 : f32[4, 5] = expand(%7, [4, 5])\n"
         "%9 : f32 = reshape(%8, [4, 5])\n"
         "%10 : f32 = matmul(%9, %2)\n"
-        "%11 : f32 = reshape(%10, [4, 2])\n"
+        "%11 : f32[4, 2] = reshape(%10, [4, 2])\n"
         "%12 : f32 = transpose(%9, -2, -1)\n"
         "%13 : f32 = reshape(%3, [4, 2])\n"
-        "%14 : f32 = matmul(%12, %13)\n"
+        "%14 : f32[5, 2] = matmul(%12, %13)\n"
         "%15 : f32 = reshape(%11, [4, 2])\n"
         "%16 : f32 = transpose(%15, -2, -1)\n"
         "%17 : f32 = reshape(%0, [4, 3])\n"
-        "%18 : f32 = matmul(%16, %17)\n");
+        "%18 : f32[2, 3] = matmul(%16, %17)\n");
 }
 
 TEST_CASE("what a block gave is computed again in front of the first gradient that reads it") {
