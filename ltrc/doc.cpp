@@ -129,6 +129,19 @@ void list_all(const std::vector<DocModule>& modules) {
   }
 }
 
+/// Of the language, its settings and hooks.
+bool is_word(const std::string& word) {
+  if (!find_sections(word).empty()) return true;
+  for (const auto& pages : {settings_pages(), places_pages()}) {
+    for (const DocModule& page : pages) {
+      for (const DocEntry& entry : page.entries) {
+        if (entry.name == word) return true;
+      }
+    }
+  }
+  return false;
+}
+
 bool is_place(const std::string& word) {
   std::error_code error;
   return word == "std" || word.ends_with(".ltr") || word.find('/') != std::string::npos ||
@@ -140,7 +153,9 @@ bool is_place(const std::string& word) {
 int run_doc(const DocOptions& options, const Common& common) {
   std::string place = "std", name;
   if (!options.words.empty()) {
-    const bool names_place = is_place(options.words[0]);
+    // A single word of the language comes before files: `..` and `/` are operators, and a folder may be called `data`.
+    const bool may_be_word = options.words.size() == 1 && options.html.empty() && options.markdown.empty();
+    const bool names_place = is_place(options.words[0]) && !(may_be_word && is_word(options.words[0]));
     if (names_place) place = options.words[0];
     if (!names_place) name = options.words[0];
     if (options.words.size() > 1 && !names_place) {

@@ -95,6 +95,17 @@ int main_run(const std::vector<std::string>& words) {
   return run_run(given, {words.begin() + long(file) + 1, words.end()}, common);
 }
 
+/// `ltrc doc ->` and `-=` ask for operators, and name no options: such a word stands last, behind `--`.
+void put_sign_last(std::vector<std::string>& reversed) {
+  const auto sign = std::find_if(reversed.begin(), reversed.end(), [](const std::string& word) {
+    return word.size() > 1 && word[0] == '-' && word[1] != '-' &&
+           std::isalpha(static_cast<unsigned char>(word[1])) == 0;
+  });
+  if (sign == reversed.end() || std::find(reversed.begin(), reversed.end(), "--") != reversed.end()) return;
+  std::rotate(reversed.begin(), sign, sign + 1);
+  reversed.insert(reversed.begin() + 1, "--");
+}
+
 int main_of(const std::vector<std::string>& words) {
   CLI::App app("Compiler of the training language Ltr", "ltrc");
   app.require_subcommand(1);
@@ -142,6 +153,7 @@ int main_of(const std::vector<std::string>& words) {
   tools.add_to(app, common);
 
   std::vector<std::string> reversed(words.rbegin(), words.rend());
+  if (!words.empty() && words[0] == "doc") put_sign_last(reversed);
   try {
     app.parse(reversed);
   } catch (const CLI::CallForHelp&) {

@@ -29,7 +29,7 @@ void Tools::add_to(CLI::App& app, Common& common) {
 
   CLI::App* doc = add(app, common, "doc", "what a name of the library or of a program means",
                       [this, &common] { return run_doc(doc_, common); });
-  doc->add_option("WORDS", doc_.words, "a name of the library; or a file, folder or std, and a name")->expected(0, 2);
+  doc->add_option("WORDS", doc_.words, "a name of the library; or a file, folder or std, and a name")->expected(1, 2);
   CLI::Option* html = doc->add_option("--html", doc_.html, "write a static site to this folder");
   doc->add_option("--markdown", doc_.markdown, "write Markdown pages to this folder")->excludes(html);
 

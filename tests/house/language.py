@@ -3,29 +3,16 @@ finds each, and all links of the docs lead somewhere.
 
     language.py SOURCE_DIR LTRC
 """
-import importlib.util
 import pathlib
 import re
 import subprocess
 import sys
 
 from support.tokens import TokenTable
+from support.words import tables_of
 
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]+))?\)")
 CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.M | re.S)
-
-
-def words_of_editors(source):
-    """The words that editors colour are those of the tables."""
-    spec = importlib.util.spec_from_file_location("generate", source / "editors/generate.py")
-    generate = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(generate)
-    words = generate.words_of(source)
-    names = ("keywords", "reserved", "constants", "units", "hooks", "settings", "types")
-    # Types that only declarations of the library write.
-    of_library = {"optimizer", "stream", "schedule", "logger", "callback", "initializer", "trainer_value", "draw"}
-    found = {word for name in names for word in words[name]} - of_library
-    return found | set(generate.PLACE_FUNCTIONS) | set(generate.APPLIED_TYPES)
 
 
 def anchor(heading):
@@ -49,13 +36,10 @@ def faults_of_links(source):
 
 def main(source, ltrc):
     source = pathlib.Path(source).resolve()
-    signs = set(TokenTable(source / "dsl/lex/token_kind.def").spellings)
-    places = re.findall(r'^    \{"(\w+)", "[^"]+", Reach::', (source / "dsl/check/scope/places.h").read_text(), re.M)
-    words = words_of_editors(source) | signs | set(places)
+    words = TokenTable(source / "dsl/lex/token_kind.def").spellings.union(*tables_of(source).values())
     listed = subprocess.run([ltrc, "doc"], capture_output=True, text=True, check=True).stdout
     known = {word for line in listed.splitlines() for word in line.partition(": ")[2].split() or line.split()}
-    # A mesh is given axis by axis.
-    faults = [f"`ltrc doc` does not know {word}" for word in sorted(words - known - {"mesh"})]
+    faults = [f"`ltrc doc` does not know {word}" for word in sorted(words - known)]
     faults += faults_of_links(source)
     long = [page.name for page in (source / "docs/language").glob("*.md") if page.read_text().count("\n") > 500]
     faults += [f"docs/language/{name} has more than 500 lines" for name in long]
