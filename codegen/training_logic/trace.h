@@ -76,6 +76,7 @@ class Trace {
   void look_at_average(const ir::Op& op, const Value& target, const Value& source, const Frame& frame);
   void look_at_activation(const ir::Op& op, Frame& frame);
   void look_at_randomness(const ir::Op& op, const std::vector<Value>& operands, Value& value, const Frame& frame);
+  bool is_in_block(const Frame& frame) const;
   Value read_on_host(const ir::Op& op, const Frame& frame) const;
   void update(const ir::Op& op, Frame& frame);
   void trainer(const ir::Op& op, Frame& frame);

@@ -366,9 +366,18 @@ Value Trace::read_on_host(const ir::Op& op, const Frame& frame) const {
   return value;
 }
 
-// What a step draws by itself may be the input of a generator, and meet inputs beside each other in a `cat`; added to
-// inputs, or to what was computed from them, it is noise in what is measured. Below the step only masks count: blocks may
-// well sample (a variational model does), but what is masked by hand stays masked in evaluation.
+// Blocks may well sample (a variational model does): what they draw is theirs. All else is the step's own.
+bool Trace::is_in_block(const Frame& frame) const {
+  for (const Frame* at = &frame; at != nullptr; at = at->caller) {
+    const ir::ObjectInfo* owner = at->function->owner.empty() ? nullptr : find_object(at->function->owner);
+    if (owner != nullptr && owner->kind == TypeKind::Block) return true;
+  }
+  return false;
+}
+
+// What a step draws, by itself or in a function, may be the input of a generator, and meet inputs beside each other in a
+// `cat`; added to inputs, or to what was computed from them, it is noise in what is measured. In a block only masks count:
+// what is masked by hand stays masked in evaluation.
 void Trace::look_at_randomness(const ir::Op& op, const std::vector<Value>& operands, Value& value, const Frame& frame) {
   if (root_->role != ir::Role::Step) return;
   const std::string step = root_->name.substr(root_->name.rfind('.') + 1);
@@ -379,9 +388,11 @@ void Trace::look_at_randomness(const ir::Op& op, const std::vector<Value>& opera
   if (!frame.function->is_library) {
     const bool is_mask = function.draws == Draws::Mask ||
                          (is_comparison(op.function) && !operands.empty() && operands[0].is_uniform_draw);
-    const bool is_own_draw = function.always_draws() && frame.site == nullptr;
-    if (is_mask || (is_own_draw && meets_input)) findings.draws.push_back({op.loc.span, step, is_mask});
-    if (is_own_draw && !is_mask && !meets_input) value.noise = op.loc.span;
+    const bool is_own_draw = function.always_draws() && !is_in_block(frame);
+    if (is_mask || (is_own_draw && meets_input))
+      findings.draws.push_back({op.loc.span, step, is_mask, outer_span(op, frame)});
+    if (is_mask) return;  // the mistake is said; what meets the mask is none of its own
+    if (is_own_draw && !meets_input) value.noise = op.loc.span;
   }
   for (size_t i = 0; i < operands.size(); ++i) {
     const std::optional<Span> noise = operands[i].held_noise();
@@ -390,7 +401,8 @@ void Trace::look_at_randomness(const ir::Op& op, const std::vector<Value>& opera
     for (size_t k = 0; k < operands.size(); ++k) {
       if (k == i) continue;
       is_alone = is_alone && !operands[k].varies && operands[k].paths.empty();
-      if (operands[k].holds_input() && !function.rearranges) findings.draws.push_back({*noise, step, false});
+      if (operands[k].holds_input() && !function.rearranges)
+        findings.draws.push_back({*noise, step, false, outer_span(op, frame)});
     }
     if (is_alone) value.noise = noise;
   }
