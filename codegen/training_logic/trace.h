@@ -55,6 +55,10 @@ class Trace {
   Value value_of(const ir::Op& op, Frame& frame);
   Value call_op(const ir::Op& op, Frame& frame);
   Value construct(const ir::Op& op, Frame& frame);
+  /// Where blocks and weights are made.
+  Value place(const ir::Op& op, Frame& frame);
+  /// Those of a place, of an optimizer, or of several together.
+  Value weights(const ir::Op& op, Frame& frame);
   /// A size in a constructor, where its arguments tell.
   std::optional<int64_t> size_of(ir::DimId id, const Frame& constructor) const;
   Value made_weight(const ir::Op& op, Frame& frame);

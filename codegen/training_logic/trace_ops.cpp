@@ -55,34 +55,9 @@ Value Trace::value_of(const ir::Op& op, Frame& frame) {
       return {};
     }
     case OpKind::Place:
-    case OpKind::PlaceElement: {
-      Value place = operand(0);
-      if (!place.scope) return Value::unknown();
-      std::string name = op.name;
-      if (op.kind == OpKind::PlaceElement) {
-        const Value index = operand(1);
-        const int64_t* known = index.constant ? std::get_if<int64_t>(&*index.constant) : nullptr;
-        name = known != nullptr ? std::to_string(*known) : "*";
-      }
-      place.scope = place.scope->below(name);
-      return place;
-    }
-    case OpKind::ScopeOf: {
-      const Value object = operand(0);
-      Value place;
-      if (object.weights.size() == 1) {
-        place.scope = heap_.weights[object.weights[0].weight].places[0];
-        return place;
-      }
-      place.is_unknown = object.objects.size() != 1;
-      if (!place.is_unknown) place.scope = heap_.objects[object.objects[0]].scope;
-      return place;
-    }
-    case OpKind::TestRoot: {
-      Value place;
-      place.scope = Scope{++heap_.roots, ""};
-      return place;
-    }
+    case OpKind::PlaceElement:
+    case OpKind::ScopeOf:
+    case OpKind::TestRoot: return place(op, frame);
     case OpKind::Construct: return construct(op, frame);
     case OpKind::MakeWeight:
     case OpKind::MakeBuffer: return made_weight(op, frame);
@@ -93,28 +68,9 @@ Value Trace::value_of(const ir::Op& op, Frame& frame) {
       return value;
     }
     case OpKind::MakeInit: return chosen_by_pattern(op, frame);
-    case OpKind::WeightsAt: {
-      const Value place = operand(0);
-      if (!place.scope) return Value::unknown();
-      Value value;
-      value.weights = heap_.weights_at(*place.scope, user_span(op, frame));
-      for (WeightUse& use : value.weights) use.is_part = op.find("part") != nullptr;
-      return value;
-    }
-    case OpKind::WeightsOfOptimizer: {
-      Value value = operand(0);
-      value.optimizer.reset();
-      return value;
-    }
-    case OpKind::JoinWeights: {
-      Value value;
-      for (const ir::ValueId id : op.operands) {
-        const Value part = use(id, frame);
-        value.is_unknown = value.is_unknown || part.is_unknown;
-        value.weights.insert(value.weights.end(), part.weights.begin(), part.weights.end());
-      }
-      return value;
-    }
+    case OpKind::WeightsAt:
+    case OpKind::WeightsOfOptimizer:
+    case OpKind::JoinWeights: return weights(op, frame);
     case OpKind::CallFn:
     case OpKind::CallMethod: return call_op(op, frame);
     case OpKind::CallValue: return call_value(op, frame);
