@@ -33,7 +33,7 @@ def generated_program(length):
                   "    h = norm(x) |> up |> gelu |> down", "    return x + h", "  }", "}", ""]
     lines += ["data Points(file: path = \"points.csv\") {", "  batch[B] { x: float[B, 8, 16], label: i64[B] }",
               "  fn widen(row: {a: float, label: int}) -> {x: float[8, 16], label: int} = (x = full(8, 16, row.a), label = row.label)",
-              "  train = csv(file) as {a: float, label: int} |> map(widen) |> collate(8)", "}", "", "block Net() {"]
+              "  train = csv(file) as {a: float, label: int} |> map(widen) |> shuffle(1) |> collate(8)", "}", "", "block Net() {"]
     lines += [f"  part{i} = Part{i}(16)" for i in range(blocks)]
     chain = " |> ".join(f"part{i}" for i in range(blocks))
     lines += ["  head = Linear(16, 10)", f"  fn forward[B](x: float[B, 8, 16]) -> float[B, 10] = (x |> {chain}).mean(1) |> head",

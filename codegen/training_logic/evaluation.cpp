@@ -63,6 +63,9 @@ void check_evaluation(const Findings& findings, Sink& sink) {
   for (const Draw& draw : findings.draws) {
     if (!seen.insert(draw.span).second) continue;
     diagnostics::Diagnostic diagnostic = diag::random_evaluation(draw.span, draw.step);
+    const bool is_in_one_place =
+        draw.site.source == draw.span.source && source::join(draw.site, draw.span) == draw.site;
+    if (!is_in_one_place && !draw.is_mask) diagnostic.label(draw.site, "meets what the step was given here");
     if (draw.is_mask) {
       diagnostic.note("a mask made by hand is not switched off in evaluation")
           .help("`dropout(x, p)` and `Dropout(p)` are the identity in evaluation");

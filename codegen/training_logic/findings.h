@@ -47,6 +47,7 @@ struct Draw {
   Span span;
   std::string step;
   bool is_mask = false;
+  Span site;  ///< in the step: what draws, calls what draws, or brings the inputs to it
 };
 
 struct MetricUse {

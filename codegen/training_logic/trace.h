@@ -55,6 +55,10 @@ class Trace {
   Value value_of(const ir::Op& op, Frame& frame);
   Value call_op(const ir::Op& op, Frame& frame);
   Value construct(const ir::Op& op, Frame& frame);
+  /// Where blocks and weights are made.
+  Value place(const ir::Op& op, Frame& frame);
+  /// Those of a place, of an optimizer, or of several together.
+  Value weights(const ir::Op& op, Frame& frame);
   /// A size in a constructor, where its arguments tell.
   std::optional<int64_t> size_of(ir::DimId id, const Frame& constructor) const;
   Value made_weight(const ir::Op& op, Frame& frame);
@@ -76,6 +80,7 @@ class Trace {
   void look_at_average(const ir::Op& op, const Value& target, const Value& source, const Frame& frame);
   void look_at_activation(const ir::Op& op, Frame& frame);
   void look_at_randomness(const ir::Op& op, const std::vector<Value>& operands, Value& value, const Frame& frame);
+  bool is_in_block(const Frame& frame) const;
   Value read_on_host(const ir::Op& op, const Frame& frame) const;
   void update(const ir::Op& op, Frame& frame);
   void trainer(const ir::Op& op, Frame& frame);

@@ -11,7 +11,7 @@ using ir::OpKind;
 using ir::TypeKind;
 
 /// What a constructor may do: each object that it makes stays in memory.
-constexpr size_t kMaxBuilt = 30'000;
+constexpr size_t kMaxBuilt = 100'000;
 /// What all of them may do, of a program with thousands of blocks that each hold the one before.
 constexpr size_t kMaxBuiltInAll = 500'000;
 
@@ -89,6 +89,55 @@ Value Trace::construct(const ir::Op& op, Frame& frame) {
   call(*constructor, std::move(arguments), &frame, &op);
   if (was_active) active_.insert(constructor);
   return made;
+}
+
+Value Trace::place(const ir::Op& op, Frame& frame) {
+  Value place;
+  if (op.kind == OpKind::TestRoot) {
+    place.scope = Scope{++heap_.roots, ""};
+    return place;
+  }
+  const Value of = use(op.operands[0], frame);
+  if (op.kind == OpKind::ScopeOf) {
+    if (of.weights.size() == 1) {
+      place.scope = heap_.weights[of.weights[0].weight].places[0];
+      return place;
+    }
+    place.is_unknown = of.objects.size() != 1;
+    if (!place.is_unknown) place.scope = heap_.objects[of.objects[0]].scope;
+    return place;
+  }
+  if (!of.scope) return Value::unknown();
+  std::string name = op.name;
+  if (op.kind == OpKind::PlaceElement) {
+    const Value index = use(op.operands[1], frame);
+    const int64_t* known = index.constant ? std::get_if<int64_t>(&*index.constant) : nullptr;
+    name = known != nullptr ? std::to_string(*known) : "*";
+  }
+  place = of;
+  place.scope = of.scope->below(name);
+  return place;
+}
+
+Value Trace::weights(const ir::Op& op, Frame& frame) {
+  Value value;
+  if (op.kind == OpKind::JoinWeights) {
+    for (const ir::ValueId id : op.operands) {
+      const Value part = use(id, frame);
+      value.is_unknown = value.is_unknown || part.is_unknown;
+      value.weights.insert(value.weights.end(), part.weights.begin(), part.weights.end());
+    }
+    return value;
+  }
+  Value of = use(op.operands[0], frame);
+  if (op.kind == OpKind::WeightsOfOptimizer) {
+    of.optimizer.reset();
+    return of;
+  }
+  if (!of.scope) return Value::unknown();
+  value.weights = heap_.weights_at(*of.scope, user_span(op, frame));
+  for (WeightUse& use : value.weights) use.is_part = op.find("part") != nullptr;
+  return value;
 }
 
 std::optional<int64_t> Trace::size_of(ir::DimId id, const Frame& constructor) const {

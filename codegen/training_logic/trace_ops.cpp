@@ -55,34 +55,9 @@ Value Trace::value_of(const ir::Op& op, Frame& frame) {
       return {};
     }
     case OpKind::Place:
-    case OpKind::PlaceElement: {
-      Value place = operand(0);
-      if (!place.scope) return Value::unknown();
-      std::string name = op.name;
-      if (op.kind == OpKind::PlaceElement) {
-        const Value index = operand(1);
-        const int64_t* known = index.constant ? std::get_if<int64_t>(&*index.constant) : nullptr;
-        name = known != nullptr ? std::to_string(*known) : "*";
-      }
-      place.scope = place.scope->below(name);
-      return place;
-    }
-    case OpKind::ScopeOf: {
-      const Value object = operand(0);
-      Value place;
-      if (object.weights.size() == 1) {
-        place.scope = heap_.weights[object.weights[0].weight].places[0];
-        return place;
-      }
-      place.is_unknown = object.objects.size() != 1;
-      if (!place.is_unknown) place.scope = heap_.objects[object.objects[0]].scope;
-      return place;
-    }
-    case OpKind::TestRoot: {
-      Value place;
-      place.scope = Scope{++heap_.roots, ""};
-      return place;
-    }
+    case OpKind::PlaceElement:
+    case OpKind::ScopeOf:
+    case OpKind::TestRoot: return place(op, frame);
     case OpKind::Construct: return construct(op, frame);
     case OpKind::MakeWeight:
     case OpKind::MakeBuffer: return made_weight(op, frame);
@@ -93,28 +68,9 @@ Value Trace::value_of(const ir::Op& op, Frame& frame) {
       return value;
     }
     case OpKind::MakeInit: return chosen_by_pattern(op, frame);
-    case OpKind::WeightsAt: {
-      const Value place = operand(0);
-      if (!place.scope) return Value::unknown();
-      Value value;
-      value.weights = heap_.weights_at(*place.scope, user_span(op, frame));
-      for (WeightUse& use : value.weights) use.is_part = op.find("part") != nullptr;
-      return value;
-    }
-    case OpKind::WeightsOfOptimizer: {
-      Value value = operand(0);
-      value.optimizer.reset();
-      return value;
-    }
-    case OpKind::JoinWeights: {
-      Value value;
-      for (const ir::ValueId id : op.operands) {
-        const Value part = use(id, frame);
-        value.is_unknown = value.is_unknown || part.is_unknown;
-        value.weights.insert(value.weights.end(), part.weights.begin(), part.weights.end());
-      }
-      return value;
-    }
+    case OpKind::WeightsAt:
+    case OpKind::WeightsOfOptimizer:
+    case OpKind::JoinWeights: return weights(op, frame);
     case OpKind::CallFn:
     case OpKind::CallMethod: return call_op(op, frame);
     case OpKind::CallValue: return call_value(op, frame);
@@ -366,9 +322,18 @@ Value Trace::read_on_host(const ir::Op& op, const Frame& frame) const {
   return value;
 }
 
-// What a step draws by itself may be the input of a generator, and meet inputs beside each other in a `cat`; added to
-// inputs, or to what was computed from them, it is noise in what is measured. Below the step only masks count: blocks may
-// well sample (a variational model does), but what is masked by hand stays masked in evaluation.
+// Blocks may well sample (a variational model does): what they draw is theirs. All else is the step's own.
+bool Trace::is_in_block(const Frame& frame) const {
+  for (const Frame* at = &frame; at != nullptr; at = at->caller) {
+    const ir::ObjectInfo* owner = at->function->owner.empty() ? nullptr : find_object(at->function->owner);
+    if (owner != nullptr && owner->kind == TypeKind::Block) return true;
+  }
+  return false;
+}
+
+// What a step draws, by itself or in a function, may be the input of a generator, and meet inputs beside each other in a
+// `cat`; added to inputs, or to what was computed from them, it is noise in what is measured. In a block only masks count:
+// what is masked by hand stays masked in evaluation.
 void Trace::look_at_randomness(const ir::Op& op, const std::vector<Value>& operands, Value& value, const Frame& frame) {
   if (root_->role != ir::Role::Step) return;
   const std::string step = root_->name.substr(root_->name.rfind('.') + 1);
@@ -379,9 +344,11 @@ void Trace::look_at_randomness(const ir::Op& op, const std::vector<Value>& opera
   if (!frame.function->is_library) {
     const bool is_mask = function.draws == Draws::Mask ||
                          (is_comparison(op.function) && !operands.empty() && operands[0].is_uniform_draw);
-    const bool is_own_draw = function.always_draws() && frame.site == nullptr;
-    if (is_mask || (is_own_draw && meets_input)) findings.draws.push_back({op.loc.span, step, is_mask});
-    if (is_own_draw && !is_mask && !meets_input) value.noise = op.loc.span;
+    const bool is_own_draw = function.always_draws() && !is_in_block(frame);
+    if (is_mask || (is_own_draw && meets_input))
+      findings.draws.push_back({op.loc.span, step, is_mask, outer_span(op, frame)});
+    if (is_mask) return;  // the mistake is said; what meets the mask is none of its own
+    if (is_own_draw && !meets_input) value.noise = op.loc.span;
   }
   for (size_t i = 0; i < operands.size(); ++i) {
     const std::optional<Span> noise = operands[i].held_noise();
@@ -390,7 +357,8 @@ void Trace::look_at_randomness(const ir::Op& op, const std::vector<Value>& opera
     for (size_t k = 0; k < operands.size(); ++k) {
       if (k == i) continue;
       is_alone = is_alone && !operands[k].varies && operands[k].paths.empty();
-      if (operands[k].holds_input() && !function.rearranges) findings.draws.push_back({*noise, step, false});
+      if (operands[k].holds_input() && !function.rearranges)
+        findings.draws.push_back({*noise, step, false, outer_span(op, frame)});
     }
     if (is_alone) value.noise = noise;
   }

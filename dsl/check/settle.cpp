@@ -43,7 +43,12 @@ Program settle(Program checked) {
     // A schedule belongs to its model; what tells its mode are logs of that model.
     for (Member& member : checked.models[experiment.model].members) {
       for (auto& [name, value] : member.settings) {
-        if (name == "schedule") value = with_mode(std::move(value), series, checked);
+        if (value.type.kind == Kind::Schedule) value = with_mode(std::move(value), series, checked);
+      }
+      for (GroupSettings& group : member.groups) {
+        for (auto& [name, value] : group.settings) {
+          if (value.type.kind == Kind::Schedule) value = with_mode(std::move(value), series, checked);
+        }
       }
     }
   }

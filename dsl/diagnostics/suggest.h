@@ -38,6 +38,9 @@ std::optional<std::string> suggest(std::string_view word, const std::vector<std:
 /// The candidates of which `word` is the end: `train_epoch_end` and `val_epoch_end` of `epoch_end`.
 std::vector<std::string> longer_forms(std::string_view word, const std::vector<std::string>& candidates);
 
+/// What is that few is listed where a name is none of it.
+constexpr size_t kMostListed = 12;
+
 /// `a, b and c`.
 std::string listed(std::span<const std::string> names);
 

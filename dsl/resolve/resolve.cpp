@@ -167,8 +167,11 @@ struct Resolver {
         }
       }
       diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, what, name.text);
-      if (const auto near = diagnostics::suggest(name.text, known))
+      if (const auto near = diagnostics::suggest(name.text, known)) {
         diagnostic.help("did you mean `{}`?", *near).fix(name.span, *near);
+      } else if (!known.empty() && known.size() <= diagnostics::kMostListed) {
+        diagnostic.note("it has {}", diagnostics::listed(known));
+      }
       sink.report(std::move(diagnostic));
       take_poison(index, name);
     }
@@ -373,12 +376,17 @@ const std::vector<std::string>& ModuleGraph::visible(uint32_t module, Space spac
   const auto [place, is_new] = visible_.try_emplace({module, space});
   if (!is_new) return place->second;
   std::set<std::string> names;
-  for (const auto& [name, symbol] : names_of(modules[module], space)) names.insert(name);
-  for (const auto& [name, symbol] : names_of(modules[module].imported, space)) names.insert(name);
+  // Of what could not be read or imported nobody knows whether it is a topology.
+  const auto is_of_space = [&](const Symbol& one) { return space == Space::Symbols || one.kind != SymbolKind::Error; };
+  for (const Names* all : {static_cast<const Names*>(&modules[module]), &modules[module].imported}) {
+    for (const auto& [name, symbol] : names_of(*all, space)) {
+      if (is_of_space(symbol)) names.insert(name);
+    }
+  }
   for (const auto& [alias, index] : modules[module].aliases) {
     if (space == Space::Symbols) names.insert(alias);
     for (const auto& [name, symbol] : names_of(modules[index], space)) {
-      if (!name.starts_with("_")) names.insert(alias + "." + name);
+      if (!name.starts_with("_") && is_of_space(symbol)) names.insert(alias + "." + name);
     }
   }
   if (space == Space::Symbols) {

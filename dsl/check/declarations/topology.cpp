@@ -89,8 +89,11 @@ class TopologyChecker {
       if (!at->amends) return;
       const Symbol* base = cx_.graph.find(module, at->amends->text, resolve::Space::Topologies);
       if (base == nullptr) {
-        suggest(diag::unknown_topology(at->amends->span, "topology", at->amends->text), *at->amends,
-                cx_.graph.visible(module, resolve::Space::Topologies));
+        std::vector<std::string> known = cx_.graph.visible(module, resolve::Space::Topologies);
+        std::erase(known, topology_.name.text);
+        diagnostics::Diagnostic diagnostic = diag::unknown_topology(at->amends->span, "topology", at->amends->text);
+        if (!did_you_mean(diagnostic, at->amends->text, at->amends->span, known)) note_there_are(diagnostic, known);
+        cx_.report(std::move(diagnostic));
         return;
       }
       if (base->kind == SymbolKind::Error) return;
@@ -346,11 +349,21 @@ class TopologyChecker {
     suggest(diag::unknown_block(name.span, name.text), name, known);
   }
 
-  void check_section(const ast::Section& section) {
-    if (section.name.text != "precision") {
-      cx_.report(diag::unknown_setting(section.name.span, "a topology", section.name.text));
+  void report_section(const ast::Name& name) {
+    std::vector<std::string> known;
+    for (const SettingInfo& one : topology_settings()) known.emplace_back(one.name);
+    if (std::find(known.begin(), known.end(), name.text) != known.end()) {
+      cx_.report(diag::wrong_argument(name.span, "`" + name.text + "` is one value: `" + name.text + " = …`"));
       return;
     }
+    diagnostics::Diagnostic diagnostic = diag::unknown_setting(name.span, "a topology", name.text);
+    note_known(diagnostic, known);
+    did_you_mean(diagnostic, name.text, name.span, known);
+    cx_.report(std::move(diagnostic));
+  }
+
+  void check_section(const ast::Section& section) {
+    if (section.name.text != "precision") return report_section(section.name);
     check_twice(cx_, section.settings);
     std::map<std::string, const ast::Setting*> written;
     std::map<std::string, std::string> parts;

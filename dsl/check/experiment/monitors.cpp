@@ -153,7 +153,12 @@ void check_monitors(Context& cx, const Experiment& experiment, const ast::Sectio
   }
   for (const Member& member : model.members) {
     for (const auto& [name, value] : member.settings) {
-      if (name == "schedule") check_watching(cx, value, series);
+      if (value.type.kind == Kind::Schedule) check_watching(cx, value, series);
+    }
+    for (const GroupSettings& group : member.groups) {
+      for (const auto& [name, value] : group.settings) {
+        if (value.type.kind == Kind::Schedule) check_watching(cx, value, series);
+      }
     }
   }
   for (const Object& callback : cx.program.callbacks) {

@@ -103,11 +103,11 @@ void check_schedules(Context& cx, const Experiment& experiment) {
     if (member.kind != MemberKind::Optimizer) continue;
     Schedules schedules{cx, experiment, model, training, member.name};
     for (const auto& [name, value] : member.settings) {
-      if (name == "schedule") schedules.check(value);
+      if (value.type.kind == Kind::Schedule) schedules.check(value);
     }
     for (const GroupSettings& group : member.groups) {
       for (const auto& [name, value] : group.settings) {
-        if (name == "schedule") schedules.check(value);
+        if (value.type.kind == Kind::Schedule) schedules.check(value);
       }
     }
   }

@@ -16,8 +16,9 @@ void forget_unbound(Type& type, const std::set<AtomId>& free, Context& cx);
 /// Reads the arguments of a call, and says whether they fit.
 using ReadArguments = std::function<bool(CallSite& site)>;
 /// `read`; if what was given does not fit its params, but would with two arguments in each other's place, or a layer of that
-/// name is what can be built here, that is what is said, once.
-bool read_or_blame_order(CallSite& site, const std::vector<ParamInfo>& params, const ReadArguments& read);
+/// name is what can be built here, where what is called gives a tensor as `result`, that is what is said, once.
+bool read_or_blame_order(CallSite& site, const std::vector<ParamInfo>& params, const Type& result,
+                         const ReadArguments& read);
 /// The default of a param, in which those in front of it are what is given for them: `before`.
 Expr default_of(const std::vector<ParamInfo>& params, size_t index, std::vector<Expr>& before, uint32_t module,
                 Scope& scope, GivenOnce* once = nullptr);

@@ -64,7 +64,7 @@ std::optional<std::vector<Expr>> read_op_arguments(const FnInfo& op, CallSite& s
 std::optional<std::vector<Expr>> op_arguments(const FnInfo& op, CallSite& site, Binding& binding) {
   std::optional<std::vector<Expr>> args;
   const Binding before = binding;
-  read_or_blame_order(site, op.params, [&](CallSite& given) {
+  read_or_blame_order(site, op.params, op.result, [&](CallSite& given) {
     binding = before;
     args = read_op_arguments(op, given, binding);
     return args.has_value();
@@ -147,7 +147,7 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
     }
     return fits;
   };
-  if (!read_or_blame_order(site, fn.params, read)) return error_at(site.span);
+  if (!read_or_blame_order(site, fn.params, fn.result, read)) return error_at(site.span);
   put_requirements(fn.requirements, binding, {fn.params, args, receiver ? &*receiver : nullptr}, site.span, site.scope);
   if (!require_sizes(fn.result, binding, site.span, site.scope)) return error_at(site.span);
   Type result = substitute(fn.result, binding, cx);

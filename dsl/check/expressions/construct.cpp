@@ -105,7 +105,7 @@ Expr construct(const Symbol& symbol, CallSite& site) {
   if (has_broken_param(object.params)) return ignore_arguments(site);
   Binding binding;
   std::optional<std::vector<Expr>> args;
-  read_or_blame_order(site, object.params, [&](CallSite& given) {
+  read_or_blame_order(site, object.params, Type::of(object.kind), [&](CallSite& given) {
     binding = {};
     args = constructor_arguments(object, given, binding);
     return args.has_value();

@@ -150,6 +150,22 @@ Expr fact(Expr base, const ast::Name& name, Span span, Scope& scope) {
   }
 }
 
+/// What a vocabulary does.
+struct Method {
+  const char* name;
+  Id op;
+  const char* form;
+};
+constexpr Method kMethods[] = {{"encode", Id::EncodeWords, "words.encode(text.split())"},
+                               {"decode", Id::DecodeWords, "words.decode(ids)"},
+                               {"id", Id::WordId, "words.id(\"<pad>\")"}};
+
+const Method* find_method(const std::string& name) {
+  const auto* found =
+      std::find_if(std::begin(kMethods), std::end(kMethods), [&](const Method& one) { return name == one.name; });
+  return found != std::end(kMethods) ? found : nullptr;
+}
+
 /// Reports a method with other arguments than `form` has.
 bool takes(const CallSite& site, size_t count, const char* form) {
   if (site.given.size() == count) return true;
@@ -171,14 +187,18 @@ Expr known_field(Expr base, const ast::Name& name, Span span, Scope& scope) {
   if (base.type.kind == Kind::FieldFacts) return fact(std::move(base), name, span, scope);
   if (name.text == "size")
     return as_dim(op_expr(Id::VocabSize, Type::host_int(), span, {scope.cx.keep(std::move(base))}), "size", scope);
-  report_unknown_fact(base, name, {"size", "encode", "decode", "id"}, scope);
+  std::vector<std::string> known = {"size"};
+  for (const Method& method : kMethods) known.emplace_back(method.name);
+  report_unknown_fact(base, name, known, scope);
   return error_at(span);
 }
 
 std::optional<Expr> vocabulary_call(Expr base, CallSite& site) {
   Scope& scope = site.scope;
-  if (site.name == "encode") {
-    if (!takes(site, 1, "words.encode(text.split())")) return error_at(site.span);
+  const Method* method = find_method(site.name);
+  if (method == nullptr) return std::nullopt;
+  if (!takes(site, 1, method->form)) return error_at(site.span);
+  if (method->op == Id::EncodeWords) {
     Expr text = check_given_as(site.given[0], Type::list_of(Type::of(Kind::Str)), scope, "what is encoded");
     if (text.type.is_error()) return error_at(site.span);
     if (!base.type.uniform) {
@@ -190,30 +210,26 @@ std::optional<Expr> vocabulary_call(Expr base, CallSite& site) {
     return op_expr(Id::EncodeWords, std::move(ids), site.span,
                    {scope.cx.keep(std::move(base)), scope.cx.keep(std::move(text))});
   }
-  if (site.name == "decode") {
-    if (!takes(site, 1, "words.decode(ids)")) return error_at(site.span);
+  if (method->op == Id::DecodeWords) {
     Expr ids = check_given(site.given[0], scope);
     if (!holds_ids(ids, scope)) return error_at(site.span);
     return op_expr(Id::DecodeWords, Type::list_of(Type::of(Kind::Str)), site.span,
                    {scope.cx.keep(std::move(base)), scope.cx.keep(std::move(ids))});
   }
-  if (site.name == "id") {
-    if (!takes(site, 1, "words.id(\"<pad>\")")) return error_at(site.span);
-    Expr word = check_given_as(site.given[0], Type::of(Kind::Str), scope, "the word");
-    if (word.type.is_error()) return error_at(site.span);
-    return op_expr(Id::WordId, Type::host_int(), site.span,
-                   {scope.cx.keep(std::move(base)), scope.cx.keep(std::move(word))});
-  }
-  return std::nullopt;
+  Expr word = check_given_as(site.given[0], Type::of(Kind::Str), scope, "the word");
+  if (word.type.is_error()) return error_at(site.span);
+  return op_expr(Id::WordId, Type::host_int(), site.span,
+                 {scope.cx.keep(std::move(base)), scope.cx.keep(std::move(word))});
 }
 
 std::optional<Expr> decode_in_predict(const ast::Field& method, CallSite& site) {
   Scope& scope = site.scope;
   const auto* words = method.base->get<ast::Field>();
   const auto* data = words != nullptr ? words->base->get<ast::NameRef>() : nullptr;
-  const bool is_meant = data != nullptr && data->name.text == "data" && site.name == "decode" &&
-                        scope.place == Place::Step && scope.info != nullptr && scope.info->name == "predict" &&
-                        !scope.find_local("data");
+  const Method* called = find_method(site.name);
+  const bool is_meant = data != nullptr && data->name.text == "data" && scope.place == Place::Step &&
+                        scope.info != nullptr && scope.info->name == "predict" && !scope.find_local("data") &&
+                        called != nullptr && called->op == Id::DecodeWords;
   if (!is_meant) return std::nullopt;
   std::optional<Expr> between;
   const bool has_between = site.given.size() == 2 && site.given[1].name && site.given[1].name->text == "sep";

@@ -181,7 +181,8 @@ void report_not_in_module(const ast::Name& name, const std::string& module, Scop
   }
   diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, "module `" + module + "`", name.text);
   if (name.text.starts_with("_")) diagnostic.note("names that begin with `_` are private to their file");
-  did_you_mean(diagnostic, name.text, name.span, known);
+  const bool is_near = did_you_mean(diagnostic, name.text, name.span, known);
+  if (!is_near && !known.empty() && known.size() <= diagnostics::kMostListed) note_known(diagnostic, known);
   scope.cx.report(std::move(diagnostic));
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "dsl/check/expressions/expressions.h"
+#include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
 
@@ -45,6 +46,26 @@ void report_no_series(Span span, Context& cx) {
   cx.report(std::move(diagnostic));
 }
 
+namespace {
+
+/// What a series begins with: the role that records it, or what is recorded unasked.
+const std::vector<std::string> kOrigins = {"train", "val", "test", "predict", "lr"};
+
+/// Nothing logs it, in whatever experiment.
+void report_no_origin(const std::string& series, const ast::NameRef& origin, Span span, Context& cx) {
+  diagnostics::Diagnostic diagnostic = diag::monitor_unknown(span, series);
+  const std::vector<std::string> names = logged_names(cx);
+  if (const auto near = diagnostics::suggest(series, names)) {
+    diagnostic.help("did you mean `{}`?", *near).fix(span, *near);
+  } else if (!did_you_mean(diagnostic, origin.name.text, origin.name.span, kOrigins)) {
+    diagnostic.note("series are of {}: `val.loss`", diagnostics::listed(kOrigins));
+  }
+  if (!names.empty()) diagnostic.note("logged are: {}", diagnostics::listed(names));
+  cx.report(std::move(diagnostic));
+}
+
+}  // namespace
+
 Expr check_series(const ast::Expr& expr, const Type& wanted, const Scope& scope) {
   std::string series;
   const ast::Expr* at = &expr;
@@ -52,10 +73,17 @@ Expr check_series(const ast::Expr& expr, const Type& wanted, const Scope& scope)
     series = field->name.text + (series.empty() ? "" : "." + series);
     at = &*field->base;
   }
-  if (const auto* name = at->get<ast::NameRef>(); name != nullptr && !series.empty())
-    return {wanted, expr.span, node::Series{name->name.text + "." + series}};
-  report_no_series(expr.span, scope.cx);
-  return error_at(expr.span);
+  const auto* name = at->get<ast::NameRef>();
+  if (name == nullptr || series.empty()) {
+    report_no_series(expr.span, scope.cx);
+    return error_at(expr.span);
+  }
+  series = name->name.text + "." + series;
+  if (std::find(kOrigins.begin(), kOrigins.end(), name->name.text) == kOrigins.end()) {
+    report_no_origin(series, *name, expr.span, scope.cx);
+    return error_at(expr.span);
+  }
+  return {wanted, expr.span, node::Series{std::move(series)}};
 }
 
 }  // namespace ltr::check

@@ -73,7 +73,8 @@ std::optional<std::string> layer_of(const CallSite& site) {
 
 }  // namespace
 
-bool read_or_blame_order(CallSite& site, const std::vector<ParamInfo>& params, const ReadArguments& read) {
+bool read_or_blame_order(CallSite& site, const std::vector<ParamInfo>& params, const Type& result,
+                         const ReadArguments& read) {
   Context& cx = site.scope.cx;
   diagnostics::Sink found;
   bool fits = false;
@@ -82,7 +83,7 @@ bool read_or_blame_order(CallSite& site, const std::vector<ParamInfo>& params, c
     fits = read(site);
   }
   if (found.reported().empty()) return fits;
-  if (const auto layer = fits ? std::nullopt : layer_of(site)) {
+  if (const auto layer = fits || !result.is_tensor() ? std::nullopt : layer_of(site)) {
     cx.report(diag::wrong_argument(site.name_span, "`" + site.name + "` computes, and here a layer is built")
                   .help("did you mean `{}`?", *layer)
                   .fix(site.name_span, *layer));

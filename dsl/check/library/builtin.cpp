@@ -118,8 +118,9 @@ Expr check_to(CallSite& site) {
   const auto element = element_named(site.given[1]);
   if (value.type.is_error()) return value;
   if (!element) {
-    site.scope.cx.report(
-        diag::wrong_argument(site.given[1].span, "`to` takes an element type: float, f32, i64, u8, bool …"));
+    std::string list;
+    for (const std::string& name : element_names()) list += (list.empty() ? "" : ", ") + name;
+    site.scope.cx.report(diag::wrong_argument(site.given[1].span, "`to` takes an element type: " + list));
     return error_at(site.span);
   }
   if (value.type.is_host_number()) {
@@ -174,6 +175,15 @@ std::optional<std::string> pattern_of(const ExprView& text, const Context& cx) {
   return pattern;
 }
 
+/// What a hook may ask of the trainer, with a text.
+struct Request {
+  library::Id op;
+  const char* form;
+};
+constexpr Request kRequests[] = {{library::Id::Stop, "stop(\"why\")"},
+                                 {library::Id::EndEpoch, "end_epoch(\"why\")"},
+                                 {library::Id::Save, "save(\"name\")"}};
+
 std::optional<Expr> hook_word(const std::string& name, CallSite& site) {
   Scope& scope = site.scope;
   if (name == "metric" && scope.place == Place::Hook) {
@@ -185,17 +195,19 @@ std::optional<Expr> hook_word(const std::string& name, CallSite& site) {
     report_no_series(series.span, scope.cx);
     return error_at(site.span);
   }
-  if ((name == "stop" || name == "save" || name == "end_epoch") && scope.place == Place::Hook) {
-    if (!takes(site, 1, "stop(\"why\")")) return error_at(site.span);
+  if (scope.place != Place::Hook) return std::nullopt;
+  const library::Id op = library::find(library::Space::Values, name);
+  for (const Request& request : kRequests) {
+    if (op != request.op) continue;
+    if (!takes(site, 1, request.form)) return error_at(site.span);
     Expr text = check_given_as(site.given[0], Type::of(Kind::Str), scope);
     if (text.type.is_error()) return error_at(site.span);
-    const auto pattern = name == "save" ? pattern_of(text, scope.cx) : std::nullopt;
+    const auto pattern = op == library::Id::Save ? pattern_of(text, scope.cx) : std::nullopt;
     if (const auto wrong = pattern ? wrong_checkpoint_name(*pattern) : std::nullopt) {
       scope.cx.report(diag::wrong_argument(text.span, *wrong).help("a name such as `save(\"epoch-{epoch}\")`"));
       return error_at(site.span);
     }
-    return op_expr(library::find(library::Space::Values, name), Type::of(Kind::Void), site.span,
-                   {scope.cx.keep(std::move(text))});
+    return op_expr(op, Type::of(Kind::Void), site.span, {scope.cx.keep(std::move(text))});
   }
   return std::nullopt;
 }

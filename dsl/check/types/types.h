@@ -18,6 +18,8 @@ void read_where(const ast::Expr& where, Scope& scope, std::vector<Requirement>& 
 /// The type that is written; unknown names and dims are reported.
 Type check_type(const ast::TypeExpr& type, Scope& scope);
 std::optional<Element> element_of(const std::string& name);
+/// Those that programs may write.
+std::vector<std::string> element_names();
 /// The type that both branches have; where tensors differ in a dim, the dim is `?`.
 std::optional<Type> merge(const Type& left, const Type& right, Context& cx);
 /// How a host value of one type gets to a place of another without a word in the program; sizes and

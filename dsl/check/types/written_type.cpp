@@ -15,6 +15,13 @@ std::optional<Element> element_of(const std::string& name) {
   return found->second;
 }
 
+std::vector<std::string> element_names() {
+  std::vector<std::string> names;
+  for (auto element = Element::Float; element != Element::Any; element = Element(int(element) + 1))
+    names.emplace_back(to_text(element));
+  return names;
+}
+
 namespace {
 
 std::optional<Kind> host_kind(const std::string& name) {
@@ -47,13 +54,34 @@ std::optional<Kind> host_kind(const std::string& name) {
   return found->second;
 }
 
-/// The policy types and sizes that programs may write; for did-you-mean.
+/// What programs may write where a type stands: what the language has, and behind it the types of the program.
 std::vector<std::string> type_names(const Scope& scope) {
-  std::vector<std::string> names = {"int", "float", "bool",   "str",    "path",   "duration", "period", "bytes",
-                                    "f16", "bf16",  "f32",    "f64",    "i8",     "i16",      "i32",    "i64",
-                                    "u8",  "list",  "option", "one_of", "series", "weights"};
-  for (const std::string& name : scope.cx.graph.visible(scope.module)) names.push_back(name);
+  std::vector<std::string> names = {"int",  "str",    "path",   "duration", "period", "bytes",
+                                    "list", "option", "one_of", "series",   "weights"};
+  for (std::string& name : element_names()) names.push_back(std::move(name));
+  for (const std::string& name : scope.cx.graph.visible(scope.module)) {
+    const Symbol* symbol = scope.cx.graph.find(scope.module, name);
+    if (symbol != nullptr && symbol->kind == SymbolKind::Type) names.push_back(name);
+  }
   return names;
+}
+
+bool is_object(SymbolKind kind) {
+  return kind == SymbolKind::Block || kind == SymbolKind::Model || kind == SymbolKind::Data ||
+         kind == SymbolKind::Metric;
+}
+
+void report_unknown_type(const ast::Name& name, Scope& scope) {
+  const std::vector<std::string> types = type_names(scope);
+  std::vector<std::string> known = types;
+  // Blocks and what else has a type of its name are many; those of the library are not read before they are asked for.
+  for (const std::string& visible : scope.cx.graph.visible(scope.module)) {
+    const Symbol* symbol = scope.cx.graph.find(scope.module, visible);
+    if (symbol == nullptr || is_object(symbol->kind)) known.push_back(visible);
+  }
+  diagnostics::Diagnostic diagnostic = diag::unknown_type(name.span, name.text);
+  if (!did_you_mean(diagnostic, name.text, name.span, known)) note_there_are(diagnostic, types);
+  scope.cx.report(std::move(diagnostic));
 }
 
 Type check_dims(const ast::NamedType& named, Element element, Scope& scope) {
@@ -150,8 +178,7 @@ Type check_named(const ast::TypeExpr& type, const ast::NamedType& named, Scope& 
                         .label(symbol->span, "`{}` stands for a whole type and takes no dims", symbol->name));
     return Type::error();
   }
-  if (symbol != nullptr && (symbol->kind == SymbolKind::Block || symbol->kind == SymbolKind::Model ||
-                            symbol->kind == SymbolKind::Data || symbol->kind == SymbolKind::Metric)) {
+  if (symbol != nullptr && is_object(symbol->kind)) {
     const ObjectInfo& object = object_of(scope.cx, *symbol);
     Type result = Type::of(object.kind);
     result.decl = object.index;
@@ -159,9 +186,7 @@ Type check_named(const ast::TypeExpr& type, const ast::NamedType& named, Scope& 
     return result;
   }
   if (symbol != nullptr && symbol->kind == SymbolKind::Error) return Type::error();
-  diagnostics::Diagnostic diagnostic = diag::unknown_type(named.name.span, name);
-  did_you_mean(diagnostic, name, named.name.span, type_names(scope));
-  scope.cx.report(std::move(diagnostic));
+  report_unknown_type(named.name, scope);
   return Type::error();
 }
 
