@@ -40,6 +40,8 @@ class Builder {
   void open(Region& region) { open_.push_back(&region); }
   void close() { open_.pop_back(); }
 
+  /// The newest op of the innermost open region, if it has one.
+  const Op* newest() const { return open_.back()->ops.empty() ? nullptr : &open_.back()->ops.back(); }
   const Type& type(ValueId id) const { return function_.values[id].type; }
   const Value& value(ValueId id) const { return function_.values[id]; }
   Function& function() { return function_; }

@@ -28,6 +28,7 @@ class BodyLowerer {
   std::optional<ir::ValueId> shape;               ///< in an init rule: stands for its empty list of dims
   std::map<std::string, ir::ValueId> own_params;  ///< in a constructor: params and members made so far
   std::map<std::string, ir::ValueId> own_members;
+  std::pair<check::ExprId, ir::ValueId> list;  ///< of which an element was taken last
 
   ir::ValueId expr(const check::ExprView& expr);
   ir::ValueId expr(check::ExprId id) { return expr(at(id)); }

@@ -127,8 +127,13 @@ ValueId BodyLowerer::lower(const node::TupleElement& node, const ExprView& expr)
   return get_element(this->expr(node.tuple), index, shared_.type(expr.type));
 }
 ValueId BodyLowerer::lower(const node::ListElement& node, const ExprView& expr) {
-  const ValueId list = this->expr(node.list);
-  return get_element(list, this->expr(node.index), shared_.type(expr.type));
+  // A chain takes all elements of one list, one right after the other.
+  const ir::Op* newest = b.newest();
+  const bool is_element = newest != nullptr && (newest->kind == OpKind::ListGet || newest->kind == OpKind::TupleGet);
+  const bool is_same = is_element && list.first == node.list && newest->operands[0] == list.second;
+  const ValueId of = is_same && at(node.list).is<node::Member>() ? list.second : this->expr(node.list);
+  list = {node.list, of};
+  return get_element(of, this->expr(node.index), shared_.type(expr.type));
 }
 ValueId BodyLowerer::lower(const node::ListLength& node, const ExprView& expr) {
   return b.op(OpKind::ListLength, shared_.type(expr.type), {this->expr(node.list)});

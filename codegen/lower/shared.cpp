@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 namespace ltr::lower {
 
@@ -188,9 +189,13 @@ std::string Shared::argument_type(const std::string& call, const std::string& ar
 
 void Shared::name_everything() {
   std::set<std::string> taken;
+  std::unordered_map<std::string, int> numbers;  ///< of each name that was wanted again: the last that was tried
   const auto unique = [&](const std::string& wanted) {
-    std::string name = wanted;
-    for (int i = 2; !taken.insert(name).second; ++i) name = wanted + "_" + std::to_string(i);
+    if (taken.insert(wanted).second) return wanted;
+    int& number = numbers.emplace(wanted, 1).first->second;
+    std::string name;
+    do name = wanted + "_" + std::to_string(++number);
+    while (!taken.insert(name).second);
     return name;
   };
   const auto add = [&](Kind kind, TypeKind ir_kind, const std::vector<check::Object>& list) {

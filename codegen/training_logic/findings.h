@@ -70,8 +70,8 @@ struct Pattern {
   std::string of;  ///< what the weights belong to, for messages
   std::vector<WeightUse> weights;
   bool is_init = false;
-  std::string begins_matrices;      ///< of an `init`: what it calls that gives no value of one dim
-  std::vector<std::string> before;  ///< of a group: the patterns of those in front, which come first
+  std::string begins_matrices;  ///< of an `init`: what it calls that gives no value of one dim
+  size_t groups_before = 0;  ///< of a group: those of its optimizer that come first, right in front of this in the list
 };
 
 /// What a trace met; the rules make diagnostics of it.

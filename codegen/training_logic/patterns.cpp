@@ -35,9 +35,10 @@ std::string of_all_elements(const std::string& name, const std::string& pattern)
 
 /// Whether a group in front takes the weight; of a list of unknown length, that of all elements.
 const std::string* taken_before(const Pattern& pattern, const WeightUse& use, const Heap& heap) {
-  const auto first = std::find_if(pattern.before.begin(), pattern.before.end(),
-                                  [&](const std::string& other) { return takes(other, use, heap, true); });
-  return first == pattern.before.end() ? nullptr : &*first;
+  // `pattern` stands in a list behind them.
+  const Pattern* first = &pattern - pattern.groups_before;
+  while (first != &pattern && !takes(first->text, use, heap, true)) ++first;
+  return first == &pattern ? nullptr : &first->text;
 }
 
 /// E0309: an `init` of matrices begins no weight of one dim; of rules that choose a weight the last counts.

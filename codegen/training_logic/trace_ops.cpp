@@ -135,7 +135,11 @@ Value Trace::call_op(const ir::Op& op, Frame& frame) {
 }
 
 Value Trace::element(const ir::Op& op, Frame& frame) {
-  const Value base = use(op.operands[0], frame);
+  // A chain has many parts, of which each is asked for: they are not copied for that.
+  const ir::ValueId of = op.operands[0];
+  const bool is_constant = frame.function->values[of].constant.has_value();
+  const Value known = is_constant ? use(of, frame) : Value{};
+  const Value& base = is_constant ? known : frame.values[of];
   if (base.parts.empty()) {
     Value whole;
     depend(whole, base);

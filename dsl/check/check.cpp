@@ -12,8 +12,9 @@ namespace ltr::check {
 
 namespace {
 
-/// An imported hparam is a flag of the program; so are those of a file whose experiment is imported or amended.
-void take_imported_hparams(Context& cx, const ast::Decl& decl) {
+/// An imported hparam is a flag of the program; so are those of a file whose experiment is imported or amended. Of
+/// experiments in `seen` they have been taken, with all that those amend.
+void take_imported_hparams(Context& cx, const ast::Decl& decl, std::set<const ast::Experiment*>& seen) {
   using resolve::Space;
   if (const auto* import = decl.get<ast::Import>()) {
     for (const ast::Name& name : import->names) {
@@ -25,13 +26,12 @@ void take_imported_hparams(Context& cx, const ast::Decl& decl) {
   }
   const auto* experiment = decl.get<ast::Experiment>();
   uint32_t module = 0;
-  std::set<const ast::Experiment*> seen;
   while (experiment != nullptr && experiment->amends && seen.insert(experiment).second) {
     const Symbol* base = cx.graph.find(module, experiment->amends->text, Space::Experiments);
     if (base == nullptr || base->kind != SymbolKind::Experiment) return;
+    if (base->module != module) take_hparams(cx, base->module);
     module = base->module;
     experiment = base->decl->get<ast::Experiment>();
-    take_hparams(cx, module);
   }
 }
 
@@ -44,7 +44,8 @@ Program check(const resolve::ModuleGraph& graph, const source::SourceManager& so
   const resolve::Module& main = graph.modules[0];
   cx.program.name = std::filesystem::path(main.path).stem().string();
   take_hparams(cx, 0);
-  for (const ast::Decl& decl : main.ast.decls) take_imported_hparams(cx, decl);
+  std::set<const ast::Experiment*> seen;
+  for (const ast::Decl& decl : main.ast.decls) take_imported_hparams(cx, decl, seen);
   for (const ast::Decl& decl : main.ast.decls) {
     const auto symbol = [&](const ast::Name& name) -> const Symbol* {
       const auto found = main.symbols.find(name.text);

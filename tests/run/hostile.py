@@ -70,6 +70,25 @@ PROGRAMS = {
     "experiments": (HEAD + BLOCK + TRAINED.replace("NET", "B0()") + "".join(
         f"experiment e{i} amends e {{\n  trainer {{ steps = {i + 1} }}\n}}\n" for i in range(1000)), ""),
     "declarations of one name": (HEAD + "fn f(x: int) -> int = x\n" * MANY, "E0310"),
+    "experiments that amend each other": (HEAD + BLOCK + TRAINED.replace("NET", "B0()").replace("experiment e ", "experiment e0 ") + "".join(
+        f"experiment e{i} amends e{i - 1} {{\n  trainer {{ steps = {i + 1} }}\n}}\n" for i in range(1, DEEP)), "E0008"),
+    "topologies that amend each other": (HEAD + "topology t0 { devices = auto }\n" + "".join(
+        f"topology t{i} amends t{i - 1} {{ devices = auto }}\n" for i in range(1, MANY)), "E0008"),
+    "records of records": (HEAD + "type T0 = int\n" + "".join(f"type T{i} = {{a: T{i - 1}}}\n" for i in range(1, MANY)), "E0008"),
+    "lists of lists": (HEAD + "type T0 = int\n" + "".join(f"type T{i} = list[T{i - 1}]\n" for i in range(1, MANY)), "E0008"),
+    "lists of lists, the largest first": (HEAD + "".join(f"type T{i} = list[T{i - 1}]\n" for i in range(MANY, 0, -1)) + "type T0 = int\n", "E0008"),
+    "twice as many types at each level": (HEAD + "type T0 = int\n" + "".join(
+        f"type T{i} = {{a: T{i - 1}, b: T{i - 1}}}\n" for i in range(1, 40)) + "fn f(x: T39) -> int = 1\n", "E0340"),
+    "tests": (each('test "t#" { assert # == # }\n'), ""),
+    "streams": (HEAD + "data D() {\n  batch[B] { x: float[B, 2] }\n"
+                "  train = range(64) |> map(row => (x = randn(2))) |> shuffle(1) |> collate(16)\n" + "".join(
+                    f"  val.s{i} = range(64) |> map(row => (x = randn(2))) |> collate(16)\n" for i in range(MANY)) + "}\n", ""),
+    "groups that match nothing": (HEAD + "model N() {\n  net = Linear(2, 1)\n  optimizer opt = SGD(net.weights, lr = 0.1) {\n" + "".join(
+        f'    group "*w*{i}" {{ lr = 0.1 }}\n' for i in range(MANY)) + "  }\n  step train[B](x: float[B, 2]) {\n"
+        "    loss = mean(net(x) ** 2)\n    minimize loss\n  }\n}\n", "E0433"),
+    "a chain": (HEAD + "block C() {\n  net = [" + ", ".join(["Linear(3, 3)"] * 2000) + "]\n"
+                "  fn forward[B](x: float[B, 3]) -> float[B, 3] = net(x)\n}\n\n"
+                'test "x" {\n  b = C()\n  assert b(zeros(1, 3)).shape == [1, 3]\n}\n', ""),
     "unknown names": (each('fn f#(x: int) -> int = y# + "a"\n'), "E0301"),
     "params": (HEAD + f"fn f({', '.join(f'p{i}: int' for i in range(MANY))}) -> int = p0\n\nconst Q = f({', '.join('1' * MANY)})\n", ""),
     "fields": (HEAD + f"const R = ({', '.join(f'f{i} = {i}' for i in range(MANY))})\n", ""),

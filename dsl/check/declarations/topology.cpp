@@ -43,6 +43,7 @@ class TopologyChecker {
     typed_.span = topology_.name.span;
     check_twice(cx_, topology_.settings);
     find_amended();
+    if (chain_.size() > kDeepest) return;
     // What is amended comes first and is replaced field by field.
     for (auto at = chain_.rbegin(); at != chain_.rend(); ++at) put(settings_, (*at)->settings);
     for (const ast::Setting& setting : settings_) {
@@ -86,6 +87,10 @@ class TopologyChecker {
         return;
       }
       chain_.push_back(at);
+      if (chain_.size() > kDeepest) {
+        cx_.report_too_deep(topology_.amends->span, "of topologies that amend each other");
+        return;
+      }
       if (!at->amends) return;
       const Symbol* base = cx_.graph.find(module, at->amends->text, resolve::Space::Topologies);
       if (base == nullptr) {

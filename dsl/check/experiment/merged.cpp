@@ -10,12 +10,18 @@ namespace ltr::check {
 
 namespace {
 
-std::optional<Merged> merged_of(Context& cx, uint32_t module, const ast::Experiment& experiment, std::set<Span> seen) {
+/// `seen` are the experiments on the way from `first`, which amends them all.
+std::optional<Merged> merged_of(Context& cx, uint32_t module, const ast::Experiment& experiment,
+                                const ast::Experiment& first, std::set<Span>& seen) {
   Merged result;
   if (!seen.insert(experiment.name.span).second) {
     // Reported once, at the first of the circle.
     if (experiment.name.span == *seen.begin())
       cx.report(diag::amends_cycle(experiment.name.span, experiment.name.text));
+    return std::nullopt;
+  }
+  if (seen.size() > kDeepest) {
+    cx.report_too_deep(first.amends->span, "of experiments that amend each other");
     return std::nullopt;
   }
   if (experiment.amends) {
@@ -30,7 +36,7 @@ std::optional<Merged> merged_of(Context& cx, uint32_t module, const ast::Experim
       cx.report(std::move(diagnostic));
       return std::nullopt;
     }
-    auto merged = merged_of(cx, base->module, *base->decl->get<ast::Experiment>(), seen);
+    auto merged = merged_of(cx, base->module, *base->decl->get<ast::Experiment>(), first, seen);
     if (!merged) return std::nullopt;
     result = std::move(*merged);
     // An experiment of the program that lacks a part says so itself.
@@ -65,7 +71,8 @@ std::optional<Merged> merged_of(Context& cx, uint32_t module, const ast::Experim
 }  // namespace
 
 std::optional<Merged> merge_amended(Context& cx, uint32_t module, const ast::Experiment& experiment) {
-  return merged_of(cx, module, experiment, {});
+  std::set<Span> seen;
+  return merged_of(cx, module, experiment, experiment, seen);
 }
 
 }  // namespace ltr::check

@@ -93,20 +93,16 @@ Expr call_by_signature(const FnInfo& op, CallSite& site) {
   return op_expr(op.id, std::move(result), site.span, site.scope.cx.keep(std::move(*args)));
 }
 
-constexpr uint32_t kDeepestCalls = 256;
-
 Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
   Context& cx = site.scope.cx;
   if (fn.is_checking) {
     cx.report(diag::recursion(site.name_span, fn.name).note("recursion is not part of edition 1"));
     return error_at(site.span);
   }
-  // The walks over code follow calls, and have no stack without end.
-  const bool is_too_deep = cx.open_bodies > kDeepestCalls && !cx.callees.contains(fn.index);
+  const bool is_too_deep = cx.open_bodies > kDeepest && !cx.callees.contains(fn.index);
   if (!is_too_deep) check_body_of(cx, fn);
-  if (is_too_deep || fn.calls_deep >= kDeepestCalls) {
-    if (!cx.is_trying && !std::exchange(cx.is_depth_told, true))
-      cx.report(diag::nesting_too_deep(site.span, std::to_string(kDeepestCalls)).note("of calls of functions"));
+  if (is_too_deep || fn.calls_deep >= kDeepest) {
+    cx.report_too_deep(site.span, "of calls of functions");
     return error_at(site.span);
   }
   if (site.scope.info != nullptr)

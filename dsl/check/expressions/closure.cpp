@@ -59,7 +59,8 @@ class Application {
       cx.report(diag::nesting_too_deep(span, std::to_string(kMostDeep)));
       cx.is_runaway = true;
     } else if (++cx.applications == kMostCalls && !cx.is_runaway) {
-      cx.report(diag::too_many_calls(cx.applied_at, "10,000").help("a `fn` is called, and is not copied"));
+      cx.report(diag::stands_for_too_many(cx.applied_at, "10,000", "calls of lambdas")
+                    .help("a `fn` is called, and is not copied"));
       cx.is_runaway = true;
     }
     cx.applied.push_back(code);

@@ -116,6 +116,8 @@ Expr let_in(LocalId local, Expr value, Expr result, Span span, Context& cx);
 Expr frozen_expr(Expr value, Expr block, Span span, Context& cx);
 /// `env("NAME")`: a secret.
 Expr check_env(CallSite& site);
+/// `[ELEMENT for i in a .. b]`.
+Expr check_comprehension(const ast::Expr& expr, const ast::Comprehension& list, Scope& scope);
 Expr check_scan(const ast::Expr& expr, const ast::Scan& scan, Scope& scope);
 /// Binds what was given to params by position and name; reports what is missing, extra or given
 /// twice.

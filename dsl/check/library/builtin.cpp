@@ -2,6 +2,7 @@
 
 #include "dsl/check/library/library_call.h"
 #include "dsl/check/library/shape_rules/rules.h"
+#include "dsl/host/math.h"
 #include "runtime/tables/run_names.h"
 
 namespace ltr::check {
@@ -85,6 +86,12 @@ std::optional<Expr> host_function(const std::string& name, CallSite& site) {
   if (is_rounding) {
     if (!takes(site, 1, "f(x)")) return error_at(site.span);
     if (args[0].type.kind == Kind::Int) return args[0];
+    const auto known = evaluate(args[0], scope.cx.program);
+    if (known && known->kind == HostValue::Kind::Float && !host::fold(*op, known->real)) {
+      scope.cx.report(
+          diag::out_of_range(site.span, "`" + scope.cx.source_text(site.span) + "` does not fit into 64 bits"));
+      return error_at(site.span);
+    }
     return host_op(*op, scope.cx.keep(std::move(args)), Type::host_int(), site.span);
   }
   if (*op == host::Op::Abs) {

@@ -13,6 +13,10 @@
 
 namespace ltr::check {
 
+/// Levels of what stands on each other: functions that call, types made of types, what amends. The walks over them have no
+/// stack without end.
+inline constexpr uint32_t kDeepest = 256;
+
 /// How far the type behind a name has been read. It is read anew at each use, since each `?` in it is another, and its mistakes
 /// are reported once.
 enum class TypeNameState { New, InWork, Good, Bad };
@@ -43,8 +47,11 @@ struct Context {
   Span applied_at;                        ///< where that one stands
   bool is_runaway = false;                ///< there are too many of them, which was said
   bool is_trying = false;                 ///< a call is read as it is not written, to find out what is wrong with it
-  bool is_depth_told = false;             ///< functions call each other too deep: what is so further on waits for that
+  bool is_depth_told = false;             ///< more than `kDeepest` levels: what is so further on waits for that
   uint32_t open_bodies = 0;               ///< functions whose bodies are being read, each for a call in the one before
+  uint32_t open_types = 0;                ///< names whose types are being read, each for the one before
+  uint32_t types_deep = 0;                ///< levels of names below the type in hand
+  size_t type_parts = 0;                  ///< types that were read, parts of types too
   uint32_t next_key = 1;
   uint32_t next_group = 1;
   std::map<uint32_t, std::set<uint32_t>> callees;  ///< fn -> fns it calls, for recursion and randomness
@@ -59,22 +66,33 @@ struct Context {
   }
   ExprView at(ExprId id) const { return program.exprs[id]; }
   void report(diagnostics::Diagnostic diagnostic) { sink->report(std::move(diagnostic)); }
+  /// E0008 for the first of all that are too deep; `what` has the levels.
+  void report_too_deep(Span span, const std::string& what) {
+    if (!is_trying && !std::exchange(is_depth_told, true))
+      report(diag::nesting_too_deep(span, std::to_string(kDeepest)).note("{}", what));
+  }
   std::string text(const Type& type) const { return to_text(type, program.atoms); }
   std::string text(const Polynomial& value) const { return program.atoms.to_text(value); }
   std::string source_text(Span span) const;
 };
 
-/// Takes what is reported while it lives.
+/// Takes what is reported while it lives, which is not told by that.
 class Aside {
  public:
-  Aside(Context& cx, diagnostics::Sink& into) : cx_(cx), outer_(cx.sink) { cx_.sink = &into; }
-  ~Aside() { cx_.sink = outer_; }
+  Aside(Context& cx, diagnostics::Sink& into) : cx_(cx), outer_(cx.sink), is_depth_told_(cx.is_depth_told) {
+    cx_.sink = &into;
+  }
+  ~Aside() {
+    cx_.sink = outer_;
+    cx_.is_depth_told = is_depth_told_;
+  }
   Aside(const Aside&) = delete;
   Aside& operator=(const Aside&) = delete;
 
  private:
   Context& cx_;
   diagnostics::Sink* outer_;
+  bool is_depth_told_;
 };
 
 }  // namespace ltr::check

@@ -116,6 +116,9 @@ Type check_dims(const ast::NamedType& named, Element element, Scope& scope) {
   return Type::tensor(element, std::move(dims));
 }
 
+/// What a name may stand for, written out: types that hold one other twice double with each level.
+constexpr size_t kMostParts = 100'000;
+
 /// The type that a name of the program stands for.
 Type named_type(const Symbol& symbol, Span use, Context& cx) {
   TypeNameState& state = cx.type_names[symbol.decl];
@@ -125,15 +128,29 @@ Type named_type(const Symbol& symbol, Span use, Context& cx) {
     state = TypeNameState::Bad;
     return Type::error();
   }
+  if (cx.open_types > kDeepest) {
+    cx.report_too_deep(use, "of names of types");
+    return Type::error();
+  }
   const bool is_new = state == TypeNameState::New;
-  const size_t errors = cx.sink->error_count();
+  const size_t errors = cx.sink->error_count(), parts = cx.type_parts;
+  const uint32_t deep_beside = std::exchange(cx.types_deep, 0);
   state = TypeNameState::InWork;
+  ++cx.open_types;
   std::vector<Local> locals;
   Scope scope{.cx = cx, .module = symbol.module, .place = Place::Const, .locals = locals};
   Type type = check_type(symbol.decl->get<ast::TypeName>()->type, scope);
+  --cx.open_types;
+  const bool is_too_deep = cx.types_deep >= kDeepest, is_too_large = cx.type_parts - parts > kMostParts;
+  if (is_too_deep) cx.report_too_deep(symbol.span, "of names of types");
+  // The next that doubles it so often would say the same.
+  if (is_too_large && !std::exchange(cx.is_depth_told, true))
+    cx.report(diag::stands_for_too_many(symbol.span, "100,000", "types"));
+  cx.types_deep = std::max(deep_beside, cx.types_deep + 1);
   if (state == TypeNameState::InWork) state = TypeNameState::Good;
-  if (is_new && cx.sink->error_count() != errors) state = TypeNameState::Bad;
-  return state == TypeNameState::Bad ? Type::error() : type;
+  if (is_too_deep || is_too_large || (is_new && cx.sink->error_count() != errors)) state = TypeNameState::Bad;
+  if (state == TypeNameState::Bad) return Type::error();
+  return type;
 }
 
 Type check_named(const ast::TypeExpr& type, const ast::NamedType& named, Scope& scope) {
@@ -193,6 +210,7 @@ Type check_named(const ast::TypeExpr& type, const ast::NamedType& named, Scope& 
 }  // namespace
 
 Type check_type(const ast::TypeExpr& type, Scope& scope) {
+  ++scope.cx.type_parts;
   if (const auto* named = type.get<ast::NamedType>()) return check_named(type, *named, scope);
   if (const auto* applied = type.get<ast::AppliedType>()) {
     Type result = Type::of(applied->name.text == "list" ? Kind::List : Kind::Option);
