@@ -6,7 +6,6 @@
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/check/scope/twice.h"
-#include "dsl/check/walk.h"
 #include "dsl/diagnostics/suggest.h"
 #include "runtime/tables/ranges.h"
 
@@ -35,10 +34,6 @@ Expr symbol(const ast::Expr& value, const std::string& text) {
   return symbol_const(text, Type::of(Kind::OneOf), value.span);
 }
 
-bool reads_hparam(const ExprView& expr, const Context& cx) {
-  return expr.is<node::Hparam>() || any_child(expr, [&](ExprId child) { return reads_hparam(cx.at(child), cx); });
-}
-
 /// `auto`, `cpu`, `cuda[8]`: a kind, and how many of it on each node. The count is a number: `--devices` is what changes it.
 std::optional<Expr> check_devices(const ast::Expr& value, Scope& scope) {
   const std::vector<std::string>& kinds = device_kinds();
@@ -64,7 +59,7 @@ std::optional<Expr> check_devices(const ast::Expr& value, Scope& scope) {
   const Expr count = check_as(given, Type::of(Kind::Int), scope, "the count of devices");
   if (count.type.is_error()) return std::nullopt;
   const auto known = evaluate(count, cx.program);
-  if (!known || reads_hparam(count, cx)) {
+  if (!known || reads_hparam(count, cx.program)) {
     cx.report(diag::wrong_argument(given.span, "the count of devices is a number, not " + cx.source_text(given.span))
                   .help("`--devices {}[8]` gives another one at the start of a run", *kind));
     return std::nullopt;

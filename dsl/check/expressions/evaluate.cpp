@@ -1,4 +1,5 @@
 #include "dsl/check/expressions/expressions.h"
+#include "dsl/check/walk.h"
 #include "dsl/host/math.h"
 
 namespace ltr::check {
@@ -115,6 +116,11 @@ struct Evaluator {
 
 std::optional<HostValue> evaluate(const ExprView& expr, const Program& program) {
   return std::visit([&](const auto& node) { return Evaluator{expr, program}.value(node); }, expr.node);
+}
+
+bool reads_hparam(const ExprView& expr, const Program& program) {
+  return expr.is<node::Hparam>() ||
+         any_child(expr, [&](ExprId child) { return reads_hparam(program.exprs[child], program); });
 }
 
 }  // namespace ltr::check

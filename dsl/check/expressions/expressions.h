@@ -15,6 +15,8 @@ struct HostValue {
 };
 
 std::optional<HostValue> evaluate(const ExprView& expr, const Program& program);
+/// Whether a flag may give it another value than `evaluate` does, which takes hparams at their defaults.
+bool reads_hparam(const ExprView& expr, const Program& program);
 Expr check_expr(const ast::Expr& expr, Scope& scope);
 /// Where a function is wanted: a call that lacks its first argument is one, in a list too.
 Expr check_function(const ast::Expr& expr, Scope& scope);

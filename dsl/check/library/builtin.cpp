@@ -86,7 +86,7 @@ std::optional<Expr> host_function(const std::string& name, CallSite& site) {
   if (is_rounding) {
     if (!takes(site, 1, "f(x)")) return error_at(site.span);
     if (args[0].type.kind == Kind::Int) return args[0];
-    const auto known = evaluate(args[0], scope.cx.program);
+    const auto known = reads_hparam(args[0], scope.cx.program) ? std::nullopt : evaluate(args[0], scope.cx.program);
     if (known && known->kind == HostValue::Kind::Float && !host::fold(*op, known->real)) {
       scope.cx.report(
           diag::out_of_range(site.span, "`" + scope.cx.source_text(site.span) + "` does not fit into 64 bits"));
