@@ -151,7 +151,9 @@ void PlannedStep::prepare(const Batch& batch, int threads, const std::shared_ptr
     }
   }
   find_sizes(batch, order);
+  // What one run op by op took is not what the plan will.
   reference_.reset();
+  give_back_memory();
   cpu_ = std::make_unique<CpuPlan>(recording_.graph, recording_.kept, order, batch.size, threads, arena,
                                    std::move(of_tables));
   cpu_->stay_alone_if_small();
@@ -176,8 +178,6 @@ void PlannedStep::find_sizes(const Batch& batch, const std::vector<Stretch>& ord
   } catch (const std::exception&) {  // some function has no answer for zeros
   }
   run(*reference_);
-  // What one run op by op took is not what the plan will.
-  give_back_memory();
 }
 
 void PlannedStep::compute(size_t begin, size_t end) {
