@@ -92,6 +92,16 @@ void FunctionEmitter::guarded(const ir::Op& op, const char* guard) {
   push(cpp::block(std::move(inner)), op.loc);
 }
 
+/// The end of a loop that makes a list, which has its limit where only the run knows how long it gets.
+cpp::Expr FunctionEmitter::list_end(const ir::Op& op) {
+  const auto is_known = [&](ValueId id) { return function_.values[id].constant.has_value(); };
+  if (is_known(op.operands[0]) && is_known(op.operands[1])) return use(op.operands[1]);
+  const std::string name = "end_" + std::to_string(op.results[0]);
+  cpp::Expr end = cpp::call("ltr::list_end", {use(op.operands[0]), use(op.operands[1]), place_of(op)});
+  push(cpp::variable(cpp::constant(cpp::plain("int64_t")), name, std::move(end)), op.loc);
+  return cpp::name(name);
+}
+
 void FunctionEmitter::comprehension(const ir::Op& op) {
   const std::string list = name_of(op.results[0]);
   push(cpp::declaration(cx_.type(type(op.results[0])), list), op.loc);
@@ -101,7 +111,7 @@ void FunctionEmitter::comprehension(const ir::Op& op) {
   const ir::Region& region = op.regions[0];
   loop.name = name_of(region.params[0]);
   loop.value = use(op.operands[0]);
-  loop.limit = use(op.operands[1]);
+  loop.limit = list_end(op);
   values_[region.params[0]] = cpp::name(loop.name);
   const std::string outer = collected_;
   collected_ = list;
@@ -129,7 +139,7 @@ void FunctionEmitter::scan(const ir::Op& op) {
   const ir::Region& region = op.regions[0];
   loop.name = name_of(region.params[0]);
   loop.value = use(op.operands[0]);
-  loop.limit = use(op.operands[1]);
+  loop.limit = list_end(op);
   values_[region.params[0]] = cpp::name(loop.name);
   for (size_t i = 1; i < region.params.size(); ++i) values_[region.params[i]] = values_.at(op.results[outputs + i - 1]);
   parents_.push_back(&op);

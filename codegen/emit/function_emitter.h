@@ -40,6 +40,7 @@ class FunctionEmitter {
   void for_op(const ir::Op& op);
   void while_op(const ir::Op& op);
   void guarded(const ir::Op& op, const char* guard);
+  cpp::Expr list_end(const ir::Op& op);
   void comprehension(const ir::Op& op);
   void scan(const ir::Op& op);
   cpp::Expr function(const ir::Op& op);

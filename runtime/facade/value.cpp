@@ -288,6 +288,15 @@ int64_t whole(double value, const Location& location) {
 
 double real_pow(double base, double exponent) { return std::pow(base, exponent); }
 
+int64_t list_end(int64_t from, int64_t to, const Location& location) {
+  constexpr uint64_t kMostElements = 1'000'000'000;  // As `ltrc check` says of a length that it knows.
+  if (to > from && uint64_t(to) - uint64_t(from) > kMostElements) {
+    throw error_at(location, err::shape_check_failed,
+                   fmt::format("the list of {} .. {} is longer than 1,000,000,000 elements", from, to));
+  }
+  return to;
+}
+
 void fail_slice(int64_t first, int64_t end, int64_t size, const Location& location) {
   throw error_at(location, err::shape_check_failed,
                  fmt::format("the range {} .. {} lies outside of a list of length {}", first, end, size));

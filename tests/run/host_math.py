@@ -78,7 +78,8 @@ with scratch() as place:
                               ("least int", "floor(least / minus)"), ("rounded up", "ceil(least / zero)"),
                               ("sum", "least + minus"), ("difference", "least - two"), ("product", "least * two"),
                               ("negative", "-least"), ("absolute", "abs(least)"), ("power", "two ** minus"), ("behind the list", "[1, 2][two]"),
-                              ("before the list", "[1, 2][minus - two]")):
+                              ("before the list", "[1, 2][minus - two]"),
+                              ("a list without end", "[i for i in least .. two].length")):
         (folder / "stop.ltr").write_text(
             "ltr 1\n\nhparam zero: int = 0\nhparam two: int = 2\nhparam nought: float = 0\n"
             "hparam minus: int = -1\nhparam least: int = -9_223_372_036_854_775_807 - 1\n"

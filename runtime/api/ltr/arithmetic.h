@@ -36,4 +36,7 @@ LTR_EXPORT double real_pow(double base, double exponent);
 /// A number without a fraction as an int; R1006 for nan and what 64 bits do not hold.
 LTR_EXPORT int64_t whole(double value, const Location& location);
 
+/// `to`, where `[… for i in from .. to]` ends; R1006 for more than 1,000,000,000 elements.
+LTR_EXPORT int64_t list_end(int64_t from, int64_t to, const Location& location);
+
 }  // namespace ltr
