@@ -149,6 +149,16 @@ bool help_bracketed_lambda(Iter at, const State& state, diagnostics::Diagnostic&
   return true;
 }
 
+/// Whether the brackets that open at `at` are a function's: `name[B](x: float[B]) -> …`.
+bool has_result(const State& state, Iter at) {
+  while (at->kind == K::OpenParen || at->kind == K::OpenBracket) {
+    const lex::BracketPair* pair = state.buffer().find_bracket(state.index(at));
+    if (pair == nullptr || !pair->is_closed) return false;
+    at = state.begin() + pair->closer + 1;
+  }
+  return at->kind == K::Arrow;
+}
+
 /// What the message alone does not say.
 void add_help(const State& state, Level level, Iter start, Iter at, diagnostics::Diagnostic& diagnostic) {
   const bool is_first_word =
@@ -192,6 +202,8 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
     diagnostic.help("{}", std::string(*advice));
   } else if (const auto meant = is_first_word ? near_statement(state.text(*start)) : std::nullopt) {
     diagnostic.help("did you mean `{}`?", *meant).fix(start->span, *meant);
+  } else if (at == std::next(start) && expects(state, K::Assign) && has_result(state, at)) {
+    diagnostic.help("a function begins with `fn`").fix({start->span.source, start->span.begin, start->span.begin}, "fn ");
   } else if (at->kind == K::Not && expects(state, Expected::Expression)) {
     diagnostic.help("in brackets: `(not x)`");
   } else if (at->kind == K::Plus && std::prev(at)->kind == K::Plus && lex::is_word(std::prev(at, 2)->kind)) {
