@@ -115,6 +115,7 @@ struct Function {
   Keeps keeps;
   Records records = Records::None;
   bool wants_schema = false;
+  bool wants_end = false;
   bool asks_trainer = false;
   std::string_view warmup;
   bool moves_matrices = false;

@@ -203,7 +203,8 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
   } else if (const auto meant = is_first_word ? near_statement(state.text(*start)) : std::nullopt) {
     diagnostic.help("did you mean `{}`?", *meant).fix(start->span, *meant);
   } else if (at == std::next(start) && expects(state, K::Assign) && has_result(state, at)) {
-    diagnostic.help("a function begins with `fn`").fix({start->span.source, start->span.begin, start->span.begin}, "fn ");
+    diagnostic.help("a function begins with `fn`")
+        .fix({start->span.source, start->span.begin, start->span.begin}, "fn ");
   } else if (at->kind == K::Not && expects(state, Expected::Expression)) {
     diagnostic.help("in brackets: `(not x)`");
   } else if (at->kind == K::Plus && std::prev(at)->kind == K::Plus && lex::is_word(std::prev(at, 2)->kind)) {

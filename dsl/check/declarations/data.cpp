@@ -231,6 +231,7 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
     check_shuffling(cx, typed);
     check_same_records(cx, typed);
     check_splits(cx, typed);
+    check_endless_inputs(cx, typed);
     check_filters(cx, typed);
     check_known_records(cx, typed);
     check_columns(cx, typed, {}, {});

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "dsl/check/declarations/data_logic/data_logic.h"
 #include "dsl/check/declarations/devices.h"
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/expressions.h"
@@ -25,14 +26,12 @@ std::optional<int64_t> ranks_of(const Context& cx, const std::string& name) {
 }
 
 /// The last call of a stage in the chain of a stream.
-std::optional<ExprView> find_stage(const ExprView& stream, library::Id stage, const Program& program) {
-  if (const auto* map = stream.get<node::MapStage>()) return find_stage(program.exprs[map->stream], stage, program);
-  if (const auto* filter = stream.get<node::FilterStage>())
-    return find_stage(program.exprs[filter->stream], stage, program);
-  const auto* op = stream.get<node::Op>();
-  if (op == nullptr) return std::nullopt;
-  if (op->op == stage) return stream;
-  return !op->args.empty() ? find_stage(program.exprs[op->args[0]], stage, program) : std::nullopt;
+std::optional<ExprView> find_stage(const ExprView& expr, library::Id stage, const DataObject& data,
+                                   const Program& program) {
+  const ExprView stream = behind_lets(expr, data, program);
+  if (stage_of(stream) == stage) return stream;
+  const auto input = input_of(stream, program);
+  return input ? find_stage(program.exprs[*input], stage, data, program) : std::nullopt;
 }
 
 void count_updates(const Body& body, const Context& cx, std::map<std::string, std::vector<Span>>& updates) {
@@ -80,22 +79,11 @@ void check_step(Context& cx, const Experiment& experiment) {
   }
 }
 
-/// The `repeat()` that lets a stream go on for ever, if nothing behind it ends it.
-std::optional<ExprView> find_endless(const ExprView& stream, const Program& program) {
-  if (const auto* map = stream.get<node::MapStage>()) return find_endless(program.exprs[map->stream], program);
-  if (const auto* filter = stream.get<node::FilterStage>()) return find_endless(program.exprs[filter->stream], program);
-  const auto* op = stream.get<node::Op>();
-  if (op == nullptr || op->args.empty() || op->op == library::Id::Take) return std::nullopt;
-  const bool is_repeat = op->op == library::Id::RepeatStream;
-  if (is_repeat && op->args.size() > 1 && program.exprs[op->args[1]].is<node::NoneConst>()) return stream;
-  return find_endless(program.exprs[op->args[0]], program);
-}
-
 /// E0513: of training the length of an epoch is wanted, of evaluation how much of the stream is looked at.
 void check_endless(Context& cx, const Experiment& experiment, const StreamDecl& stream) {
   const bool is_train = stream.role == "train";
   const std::string length = is_train ? "steps_per_epoch" : "limit_" + stream.role;
-  const auto repeat = find_endless(stream.value, cx.program);
+  const auto repeat = find_endless(stream.value, cx.program.datas[experiment.data], cx.program);
   if (!repeat || find_setting(experiment.trainer, length) != nullptr) return;
   if (!is_train) {
     const std::string name = stream.role + (stream.name.empty() ? "" : "." + stream.name);
@@ -179,7 +167,7 @@ std::optional<TrainBatch> find_train_batch(Program& program, const Experiment& e
   const DataObject& data = program.datas[experiment.data];
   for (const StreamDecl& stream : data.streams) {
     if (stream.role != "train" || stream.value.type.is_error()) continue;
-    const auto stage = find_stage(stream.value, library::Id::Collate, program);
+    const auto stage = find_stage(stream.value, library::Id::Collate, data, program);
     const auto* collate = stage ? stage->get<node::Op>() : nullptr;
     if (collate == nullptr || collate->args.size() < 2) continue;
     Wired size = wire(program.exprs[collate->args[1]], data.object, experiment.data_arguments, experiment, program);

@@ -15,6 +15,8 @@ void check_same_records(Context& cx, const DataObject& data);
 void check_known_records(Context& cx, const DataObject& data);
 /// E0510: a split takes no more records than there are.
 void check_splits(Context& cx, const DataObject& data);
+/// E0517: a stage that wants all records takes no stream that goes on for ever.
+void check_endless_inputs(Context& cx, const DataObject& data);
 /// E0514: what a filter chooses hangs on no random numbers.
 void check_filters(Context& cx, const DataObject& data);
 /// E0512: the columns of a table that is there are in its header, the fields of JSON lines in their first row. `arguments`
@@ -25,6 +27,8 @@ void check_fields(Context& cx);
 
 /// A `let` of the data where an expression names one, else the expression itself.
 ExprView behind_lets(const ExprView& expr, const DataObject& data, const Program& program);
+/// The `repeat()` that lets a stream go on for ever, if nothing behind it ends it.
+std::optional<ExprView> find_endless(const ExprView& stream, const DataObject& data, const Program& program);
 /// The stream that a stage takes; nothing for a source.
 std::optional<ExprId> input_of(const ExprView& stage, const Program& program);
 /// The function of the library that a stream is a call of; None for others.
