@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
+#include <optional>
 
 #include <ATen/ops/empty.h>
 
@@ -18,6 +20,28 @@ namespace {
 constexpr int64_t kMockRecords = 4096;
 /// Stands for a dim that differs between batches, besides the batch dim.
 constexpr int64_t kMockDim = 8;
+
+/// Standard normal numbers, in pieces of a table that is drawn once: to draw each anew takes longer than many a step.
+class MockNumbers {
+ public:
+  explicit MockNumbers(uint64_t seed) {
+    seed_random(random_key(seed, "mock", {}));
+    table_ = fill_normal(at::empty({kTable}, at::kFloat), 0, 1);
+  }
+
+  void fill(float* out, int64_t count, uint64_t key) const {
+    const auto* table = table_.const_data_ptr<float>();
+    for (int64_t done = 0; done < count; done += kPiece) {
+      key = key * 6364136223846793005u + 1442695040888963407u;  // Knuth's linear congruential generator
+      std::copy_n(table + (key >> 33) % (kTable - kPiece), std::min(kPiece, count - done), out + done);
+    }
+  }
+
+ private:
+  static constexpr int64_t kTable = 65536;
+  static constexpr int64_t kPiece = 256;
+  at::Tensor table_;
+};
 
 class MockSource : public Source {
  public:
@@ -46,6 +70,7 @@ class MockBatches : public Stage {
   Str name_of(const ReadAt& at) const override { return fmt::format("mock batch {}", at.index); }
 
   bool read(const ReadAt& at, Record& out) const override {
+    const MockNumbers& numbers = this->numbers(at.seed);
     seed_random(random_key(at.seed, "mock", {uint64_t(at.epoch), uint64_t(at.index)}));
     out.resize(schema_.size());
     for (size_t i = 0; i < schema_.size(); ++i) {
@@ -54,7 +79,10 @@ class MockBatches : public Stage {
         if (sizes[axis] < 0) sizes[axis] = axis == 0 ? batch_samples(at.index) : kMockDim;
       }
       at::Tensor tensor = at::empty(sizes, at::TensorOptions().dtype(field_type(schema_[i])));
-      if (tensor.is_floating_point())
+      if (tensor.scalar_type() == at::kFloat)
+        numbers.fill(tensor.mutable_data_ptr<float>(), tensor.numel(),
+                     random_key(at.seed, "mock", {uint64_t(at.epoch), uint64_t(at.index), i}));
+      else if (tensor.is_floating_point())
         tensor = fill_normal(std::move(tensor), 0, 1);
       else if (are_lengths(schema_[i].name))
         tensor = fill_whole(std::move(tensor), 1, kMockDim + 1);
@@ -66,12 +94,20 @@ class MockBatches : public Stage {
   }
 
  private:
+  const MockNumbers& numbers(uint64_t seed) const {
+    std::call_once(is_drawn_, [&] { numbers_.emplace(seed); });
+    return *numbers_;
+  }
+
   /// Lengths of 0 would be averages of nothing.
   bool are_lengths(const char* name) const {
     return std::ranges::any_of(inner().schema(), [&](const FieldInfo& field) {
       return field.form == FieldForm::Lengths && std::strcmp(field.name, name) == 0;
     });
   }
+
+  mutable std::once_flag is_drawn_;
+  mutable std::optional<MockNumbers> numbers_;
 };
 
 }  // namespace
