@@ -64,7 +64,7 @@ void by_pieces(const Update& update, size_t i,
   };
   const bool is_plain = std::ranges::all_of(
       all, [&](const at::Tensor& one) { return one.is_cpu() && one.is_contiguous() && one.sizes() == all[0].sizes(); });
-  constexpr int64_t kPiece = 1 << 15;
+  constexpr int64_t kPiece = 1 << 13;  // 32 KiB, which malloc does not ask the system for
   const int64_t count = all[0].numel();
   if (!is_plain || count <= kPiece) return apply(all);
   for (at::Tensor& one : all) one = one.view({count});
