@@ -91,6 +91,17 @@ TEST_CASE("gradients of products are autograd's") {
                return square(max_pool2d(ties, {2, 2}, {2, 2}, {0, 0}));
              }});
   }
+  // Windows by vectors: lines longer than one, every column or every second.
+  for (const int64_t stride : {1, 2}) {
+    for (const int64_t width : {5, 16, 33, 70}) {
+      for (const int64_t reach : {1, 2, 3, 5}) {
+        compare({"max_pool2d of lines", {{{2, 2, 7, width}, -2, 2}}, [=](const Tensors& x) {
+                   const Tensor ties = mul(x[0], gt(x[0], Scalar(0.0)));
+                   return square(max_pool2d(ties, {3, reach}, {2, stride}, {1, reach / 2}));
+                 }});
+      }
+    }
+  }
   compare({"max_pool2d with borders", {{{2, 3, 7, 6}}}, [](const Tensors& x) {
              return square(max_pool2d(x[0], {3, 3}, {2, 2}, {1, 1}));
            }});

@@ -3,6 +3,7 @@
 #include <c10/util/SmallVector.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/plan/cpu/draws.h"
 
@@ -131,6 +132,7 @@ class PointCall : public Kernel {
     for (const auto& load : program.loads) strides_.push_back(load.layout.strides);
     for (size_t i = 0; i < program.stores.size(); ++i) strides_.push_back(dense(0, program.sizes).strides);
     join_axes(sizes_, strides_);
+    lengthen_rows();
     assign();
   }
 
@@ -161,7 +163,9 @@ class PointCall : public Kernel {
     }
   }
 
-  int64_t scratch_bytes() const override { return (registers_ * kRun + kRun + 128) * 4; }
+  int64_t scratch_bytes() const override {
+    return (registers_ * kRun + kRun + 128 + int64_t(spread_.size()) * spread_count_) * 4;
+  }
 
   Str text() const override {
     Str names;
@@ -179,6 +183,49 @@ class PointCall : public Kernel {
   bool splits_samples = false, alone = false;
 
  private:
+  /// A place in the axes in front of the last one. Few have more axes, and a run takes no memory.
+  using Index = c10::SmallVector<int64_t, 8>;
+
+  /// A load of one number for each short row, the same for all samples, as a number for each element of a sample.
+  struct Spread {
+    size_t load;
+    Ints sizes, strides;  ///< behind the samples
+
+    void fill(const float* from, float* to) const {
+      const int64_t width = sizes.back();
+      Index index(sizes.size(), 0);
+      for (int64_t row = 0, rows = dense(0, sizes).count() / width; row < rows; ++row, to += width) {
+        int64_t at = 0;
+        for (size_t axis = 0; axis < sizes.size(); ++axis) at += index[axis] * strides[axis];
+        std::fill_n(to, width, from[at]);
+        for (size_t axis = sizes.size() - 1; axis-- > 0;) {
+          if (++index[axis] < sizes[axis]) break;
+          index[axis] = 0;
+        }
+      }
+    }
+  };
+
+  /// Channels of small images are short rows, which cost more to begin than to go along.
+  void lengthen_rows() {
+    constexpr int64_t kShort = 128, kMostSpread = 1 << 14, kFewestSamples = 4;
+    if (sizes_.size() < 3 || sizes_.back() >= kShort || sizes_[0] < kFewestSamples) return;
+    const Ints inner(sizes_.begin() + 1, sizes_.end());
+    const Layout row = dense(0, inner);
+    if (row.count() > kMostSpread) return;
+    std::vector<Spread> found;
+    for (size_t i = 0; i < program_.loads.size(); ++i) {
+      const Ints strides(strides_[i].begin() + 1, strides_[i].end());
+      if (strides == row.strides) continue;
+      if (strides_[i][0] != 0 || strides.back() != 0 || program_.loads[i].dtype != DType::F32) return;
+      found.push_back({i, inner, strides});
+    }
+    for (const Spread& one : found) std::ranges::copy(row.strides, strides_[one.load].begin() + 1);
+    spread_ = std::move(found);
+    spread_count_ = row.count();
+    join_axes(sizes_, strides_);
+  }
+
   /// Gives loads, numbers and steps their operands: first registers, then numbers, then pointers into memory.
   void assign() {
     const size_t steps = program_.steps.size();
@@ -240,9 +287,6 @@ class PointCall : public Kernel {
       std::fill_n(numbers_.begin() + ptrdiff_t(i) * kRun, kRun, program_.numbers[i]);
   }
 
-  /// A place in the axes in front of the last one. Few have more axes, and a run takes no memory.
-  using Index = c10::SmallVector<int64_t, 8>;
-
   /// One thread's way through the program.
   class Run {
    public:
@@ -251,16 +295,25 @@ class PointCall : public Kernel {
       for (int64_t i = 0; i < call.registers_; ++i) operands_[i] = registers_ + i * kRun;
       for (size_t i = 0; i < call.program_.numbers.size(); ++i)
         operands_[size_t(call.first_number_) + i] = const_cast<float*>(call.numbers_.data() + i * kRun);
+      for (size_t i = 0; i < call.program_.loads.size(); ++i) {
+        const auto& load = call.program_.loads[i];
+        if (load.dtype == DType::F32)
+          bases_[i] = reinterpret_cast<float*>(memory[load.layout.root]) + load.layout.offset;
+      }
+      float* to = registers_ + call.registers_ * kRun + kRun + 128;
+      for (const Spread& spread : call.spread_) {
+        spread.fill(bases_[spread.load], to);
+        bases_[spread.load] = std::exchange(to, to + call.spread_count_);
+      }
     }
 
     /// The row begins at `index`, and at element `along` of the last axis.
     void place(int64_t along, const Index& index) {
-      const auto& program = call_.program_;
       for (size_t i = 0; i < call_.strides_.size(); ++i) {
         const Ints& strides = call_.strides_[i];
         int64_t at = along * strides.back();
         for (size_t axis = 0; axis < index.size(); ++axis) at += index[axis] * strides[axis];
-        at_[i] = at + (i < program.loads.size() ? program.loads[i].layout.offset : 0);
+        at_[i] = at;
       }
     }
 
@@ -274,8 +327,7 @@ class PointCall : public Kernel {
         const int64_t n = std::min(kRun, width - done);
         for (size_t i = 0; i < program.loads.size(); ++i) {
           if (call_.load_register_[i] < 0) {
-            operands_[size_t(call_.first_load_) + i] =
-                reinterpret_cast<float*>(memory_[program.loads[i].layout.root]) + at_[i] + done;
+            operands_[size_t(call_.first_load_) + i] = bases_[i] + at_[i] + done;
           } else if (call_.strides_[i].back() != 0) {
             fetch(i, n, done);
           }
@@ -304,7 +356,7 @@ class PointCall : public Kernel {
       float* const to = operands_[call_.load_register_[load]];
       const char* const memory = memory_[one.layout.root];
       const int64_t stride = call_.strides_[load].back();
-      const int64_t at = at_[load] + done * stride;
+      const int64_t at = at_[load] + one.layout.offset + done * stride;
       const auto number = [&](int64_t i) {
         switch (one.dtype) {
           case DType::F32: return reinterpret_cast<const float*>(memory)[i];
@@ -343,12 +395,15 @@ class PointCall : public Kernel {
     const Part& part_;
     float* registers_;
     float* operands_[kMostPointOperands] = {};
+    float* bases_[kMostPointOperands] = {};  ///< of loads of f32
     int64_t at_[kMostPointOperands] = {};
   };
 
   const PointProgram program_;
   Ints sizes_;                 // joined
   std::vector<Ints> strides_;  // of loads, then of stores
+  std::vector<Spread> spread_;
+  int64_t spread_count_ = 0;  ///< elements of each
   int64_t registers_ = 0, first_number_ = 0, first_load_ = 0, first_store_ = 0, count_ = 1;
   std::vector<int64_t> load_register_;
   std::vector<kernels::PointStep> steps_;

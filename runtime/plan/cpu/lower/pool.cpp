@@ -19,9 +19,11 @@ struct Pool {
   std::vector<Range> rows, columns;
   float area = 0;
   bool are_pairs = false;
+  int64_t reach = 0, every = 0, front = 0;
 
   Windows windows() const {
-    return {height, width, rows.data(), int64_t(rows.size()), columns.data(), int64_t(columns.size()), area, are_pairs};
+    return {height, width, rows.data(), int64_t(rows.size()), columns.data(), int64_t(columns.size()), area, are_pairs,
+            reach,  every, front};
   }
   int64_t plane() const { return height * width; }
   int64_t results() const { return int64_t(rows.size() * columns.size()); }
@@ -72,6 +74,11 @@ Pool moving_pool(const Lowering& to, const Layout& x, size_t first, bool is_line
   Pool pool = on_planes(x, is_line);
   pool.columns = moved(pool.width, kernel.back(), stride.back(), padding.back());
   pool.area = float(kernel.back());
+  if (stride.back() <= 2 && kernel.back() <= Windows::kMostReach) {
+    pool.reach = kernel.back();
+    pool.every = stride.back();
+    pool.front = padding.back();
+  }
   if (is_line) {
     pool.rows = {{0, 1}};
   } else {
@@ -105,7 +112,7 @@ void by_planes(Lowering& to, const Pool& pool, std::vector<Layout> from, const L
         const auto [begin, end] = planes.of(part);
         body(memory, begin, end - begin, reinterpret_cast<float*>(part.scratch));
       },
-      pool.width * 4);
+      pool.windows().scratch() * int64_t(sizeof(float)));
 }
 
 bool forward(Lowering& to, bool is_line, bool is_spread, bool is_max) {
@@ -113,9 +120,9 @@ bool forward(Lowering& to, bool is_line, bool is_spread, bool is_max) {
   const Layout x = to.side_by_side(to.layout(to.argument(0)), DType::F32), y = to.layout(to.result());
   const Pool pool = is_spread ? spread_pool(x, y, is_line) : moving_pool(to, x, 1, is_line);
   const auto function = is_max ? pool_kernel().max : pool_kernel().mean;
-  by_planes(to, pool, {x}, y, x, [=](Memory memory, int64_t begin, int64_t planes, float* line) {
+  by_planes(to, pool, {x}, y, x, [=](Memory memory, int64_t begin, int64_t planes, float* scratch) {
     function(pool.windows(), floats(memory, x) + begin * pool.plane(), planes,
-             floats(memory, y) + begin * pool.results(), line);
+             floats(memory, y) + begin * pool.results(), scratch);
   });
   return true;
 }
@@ -125,10 +132,10 @@ bool max_backward(Lowering& to) {
   const Layout by_y = to.side_by_side(to.layout(to.argument(0)), DType::F32),
                x = to.side_by_side(to.layout(to.argument(1)), DType::F32), by_x = to.layout(to.result());
   const Pool pool = moving_pool(to, x, 2, to.node().host<Ints>(2).size() == 1);
-  by_planes(to, pool, {by_y, x}, by_x, x, [=](Memory memory, int64_t begin, int64_t planes, float*) {
+  by_planes(to, pool, {by_y, x}, by_x, x, [=](Memory memory, int64_t begin, int64_t planes, float* scratch) {
     pool_kernel().max_slope(pool.windows(), floats(memory, x) + begin * pool.plane(),
                             floats(memory, by_y) + begin * pool.results(), planes,
-                            floats(memory, by_x) + begin * pool.plane());
+                            floats(memory, by_x) + begin * pool.plane(), scratch);
   });
   return true;
 }
@@ -139,9 +146,9 @@ bool mean_backward(Lowering& to, bool is_spread) {
   const Layout by_y = to.side_by_side(to.layout(to.argument(0)), DType::F32), by_x = to.layout(to.result());
   const bool is_line = is_spread ? by_x.sizes.size() == 3 : to.node().host<Ints>(2).size() == 1;
   const Pool pool = is_spread ? spread_pool(by_x, by_y, is_line) : moving_pool(to, by_x, 2, is_line);
-  by_planes(to, pool, {by_y}, by_x, by_x, [=](Memory memory, int64_t begin, int64_t planes, float* line) {
+  by_planes(to, pool, {by_y}, by_x, by_x, [=](Memory memory, int64_t begin, int64_t planes, float* scratch) {
     pool_kernel().mean_slope(pool.windows(), floats(memory, by_y) + begin * pool.results(), planes,
-                             floats(memory, by_x) + begin * pool.plane(), line);
+                             floats(memory, by_x) + begin * pool.plane(), scratch);
   });
   return true;
 }
