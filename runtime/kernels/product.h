@@ -37,6 +37,12 @@ struct ProductKernel {
   /// Rows of a left side become tiles [rows][depth], each with its rows side by side: those of a tile are 1 apart, its columns `rows`.
   void (*pack_rows)(const Matrix& from, int64_t rows, int64_t depth, float* tiles);
   void (*multiply)(const PanelProduct& product);
+  /// to[c · to_row + r] = from[r · from_row + c].
+  void (*turn)(const float* from, int64_t from_row, int64_t rows, int64_t columns, float* to, int64_t to_row);
+  /// Up to `width` samples, `from_row` apart, of [channels][places] side by side: to[place · to_place + channel · width + sample], zeros
+  /// behind the last sample.
+  void (*join_samples)(const float* from, int64_t from_row, int64_t samples, int64_t channels, int64_t places,
+                       float* to, int64_t to_place);
 };
 
 const ProductKernel& product_kernel();

@@ -65,6 +65,16 @@ TEST_CASE("gradients of products are autograd's") {
   compare({"conv1d of unequal ends", {{{2, 4, 9}}, {{6, 4, 4}}, {{6}}}, [](const Tensors& x) {
              return conv1d(x[0], x[1], x[2], 1, {3, 0}, 1, 1);
            }});
+  // Samples side by side: by strides, dilation, borders that no element of the kernel leaves, and part of a vector.
+  compare({"conv2d of small images", {{{16, 64, 2, 2}}, {{70, 64, 3, 3}}, {{70}}}, [](const Tensors& x) {
+             return conv2d(x[0], x[1], x[2], {1, 1}, {1, 1, 1, 1}, {1, 1}, 1);
+           }});
+  compare({"conv2d of small images by steps", {{{33, 66, 4, 5}}, {{64, 66, 3, 2}}, {{64}}}, [](const Tensors& x) {
+             return conv2d(x[0], x[1], x[2], {2, 3}, {1, 0, 2, 1}, {1, 2}, 1);
+           }});
+  compare({"conv2d of places that nothing meets", {{{16, 64, 1, 3}}, {{64, 64, 1, 1}}, {{64}}}, [](const Tensors& x) {
+             return conv2d(x[0], x[1], x[2], {2, 2}, {1, 1, 0, 0}, {1, 1}, 1);
+           }});
   compare({"conv2d without bias", {{{2, 4, 6, 7}}, {{4, 1, 3, 3}}}, [](const Tensors& x) {
              return conv2d(x[0], x[1], {}, {2, 2}, {0, 0, 0, 0}, {1, 1}, 4);
            }});

@@ -354,6 +354,7 @@ Option<Geometry> turned(const Geometry& of) {
 void convolve(Lowering& to, const Geometry& of, const Layout& x, const Layout& weight, const Layout& bias,
               const Layout& out, const char* name) {
   if (fits_winograd(of)) return convolve_by_tiles(to, of, x, weight, bias, out, name);
+  if (fits_lanes(of)) return convolve_in_lanes(to, of, x, weight, bias, out);
   Call call;
   call.split = Split::Samples;
   call.reads = {to.touched(x, true), {weight.root, false}};
@@ -366,6 +367,7 @@ void convolve(Lowering& to, const Geometry& of, const Layout& x, const Layout& w
 /// out = bias + what a gradient `from` of the results of `of` gives its input.
 void convolve_back(Lowering& to, const Geometry& of, const Layout& from, const Layout& weight, const Layout& bias,
                    const Layout& out) {
+  if (fits_lanes(of)) return convolve_back_in_lanes(to, of, from, weight, bias, out);
   const Option<Geometry> back = turned(of);
   const int64_t elements = weight.count();
   const Layout around = dense(to.temporary(DType::F32, elements), {elements});
@@ -387,6 +389,7 @@ void convolve_back(Lowering& to, const Geometry& of, const Layout& from, const L
 
 void sum_weight(Lowering& to, const Geometry& of, const Layout& gradient, const Layout& x, const Layout& out) {
   if (fits_winograd(of)) return weight_gradient_by_tiles(to, of, gradient, x, out);
+  if (fits_lanes(of)) return weight_gradient_in_lanes(to, of, gradient, x, out);
   Call call;
   call.split = Split::Shares;
   call.reads = {{gradient.root, false}, {x.root, false}};

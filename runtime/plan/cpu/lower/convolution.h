@@ -75,4 +75,14 @@ void convolve_by_tiles(Lowering& to, const Geometry& of, const Layout& x, const 
 void weight_gradient_by_tiles(Lowering& to, const Geometry& of, const Layout& gradient, const Layout& x,
                               const Layout& out);
 
+/// Whether its images are so small, and its samples so many, that samples side by side are the faster way.
+bool fits_lanes(const Geometry& of);
+void convolve_in_lanes(Lowering& to, const Geometry& of, const Layout& x, const Layout& weight, const Layout& bias,
+                       const Layout& out);
+/// out = bias + what a gradient of the results gives its input.
+void convolve_back_in_lanes(Lowering& to, const Geometry& of, const Layout& gradient, const Layout& weight,
+                            const Layout& bias, const Layout& out);
+void weight_gradient_in_lanes(Lowering& to, const Geometry& of, const Layout& gradient, const Layout& x,
+                              const Layout& out);
+
 }  // namespace ltr::plan

@@ -1,0 +1,350 @@
+// Convolutions of small images, with samples side by side: a place of the output is a sum of products, one for each element of the kernel
+// that meets an element of the image there. What a border would multiply is left out: of 2 x 2 places 5 in 9 products.
+
+#include "runtime/kernels/product.h"
+#include "runtime/plan/cpu/lower/convolution.h"
+
+namespace ltr::plan {
+
+namespace {
+
+using kernels::PanelProduct;
+using kernels::product_kernel;
+
+/// Inputs of a product: of a tile of rows their weights, for all elements of the kernel, stay in the nearest cache.
+constexpr int64_t kLanesDepth = 64;
+
+/// An element of the kernel, and the place that it meets.
+struct Meeting {
+  int64_t place, element;
+};
+
+/// For each place of the result of a convolution, or of its gradient by input, what meets there.
+std::vector<std::vector<Meeting>> meetings(const Geometry& of, bool is_gradient) {
+  std::vector<std::vector<Meeting>> found(size_t(is_gradient ? of.image() : of.places()));
+  const auto place_of = [](const Axis& axis, int64_t out, int64_t element) {
+    return out * axis.stride + element * axis.dilation - axis.front;
+  };
+  for (int64_t y = 0; y < of.y.out; ++y) {
+    for (int64_t x = 0; x < of.x.out; ++x) {
+      for (int64_t i = 0; i < of.y.kernel; ++i) {
+        for (int64_t j = 0; j < of.x.kernel; ++j) {
+          const int64_t row = place_of(of.y, y, i), column = place_of(of.x, x, j);
+          if (row < 0 || row >= of.y.in || column < 0 || column >= of.x.in) continue;
+          const int64_t out = y * of.x.out + x, in = row * of.x.in + column, element = i * of.x.kernel + j;
+          if (is_gradient)
+            found[size_t(in)].push_back({out, element});
+          else
+            found[size_t(out)].push_back({in, element});
+        }
+      }
+    }
+  }
+  return found;
+}
+
+/// Images of so many channels and places.
+struct Images {
+  int64_t samples = 0, channels = 0, places = 0;
+  int64_t elements() const { return channels * places; }
+  Str text() const { return fmt::format("[{}, {}, {}]", samples, channels, places); }
+};
+
+/// Images as panels of samples: [panel][place][channel][width].
+class JoinedSamples : public Kernel {
+ public:
+  JoinedSamples(Images images, Layout from, Layout to) : of_(images), from_(std::move(from)), to_(std::move(to)) {}
+
+  static int64_t elements(const Images& of) {
+    return product_kernel().panels(of.samples) * product_kernel().width * of.elements();
+  }
+
+  void run(Memory memory, const Part& part) const override {
+    const int64_t width = product_kernel().width;
+    const auto [begin, end] = part.share(of_.channels);
+    if (begin == end) return;
+    for (int64_t first = 0; first < of_.samples; first += width) {
+      product_kernel().join_samples(floats(memory, from_) + first * of_.elements() + begin * of_.places, of_.elements(),
+                                    std::min(width, of_.samples - first), end - begin, of_.places,
+                                    floats(memory, to_) + first * of_.elements() + begin * width, of_.channels * width);
+    }
+  }
+  Str text() const override { return of_.text() + " samples side by side"; }
+
+ private:
+  Images of_;
+  Layout from_, to_;
+};
+
+/// Images as panels of channels: [place][panel][sample][width], zeros behind the last channel.
+class JoinedChannels : public Kernel {
+ public:
+  JoinedChannels(Images images, Layout from, Layout to) : of_(images), from_(std::move(from)), to_(std::move(to)) {}
+
+  static int64_t elements(const Images& of) {
+    return of.places * product_kernel().panels(of.channels) * of.samples * product_kernel().width;
+  }
+
+  void run(Memory memory, const Part& part) const override {
+    const int64_t width = product_kernel().width, panels = product_kernel().panels(of_.channels);
+    const auto [begin, end] = part.share(panels);
+    for (int64_t panel = begin; panel < end; ++panel) {
+      const int64_t channel = panel * width, count = std::min(width, of_.channels - channel);
+      for (int64_t sample = 0; sample < of_.samples; ++sample) {
+        float* const to = floats(memory, to_) + (panel * of_.samples + sample) * width;
+        product_kernel().turn(floats(memory, from_) + sample * of_.elements() + channel * of_.places, of_.places, count,
+                              of_.places, to, panels * of_.samples * width);
+        for (int64_t place = 0; place < of_.places && count < width; ++place)
+          std::fill_n(to + place * panels * of_.samples * width + count, width - count, 0.0F);
+      }
+    }
+  }
+  Str text() const override { return of_.text() + " channels side by side"; }
+
+ private:
+  Images of_;
+  Layout from_, to_;
+};
+
+/// What a convolution and its gradient by input are, seen from a place of the result.
+struct Places {
+  std::vector<std::vector<Meeting>> meetings;
+  int64_t samples = 0, rows = 0, depth = 0, images = 0;  ///< channels of the result and of what meets, and its places
+  kernels::Matrix weight;                                ///< without its memory: from one row to the next, and in depth
+  double products() const {
+    double all = 0;
+    for (const auto& list : meetings) all += double(list.size());
+    return all * double(samples) * double(rows) * double(depth);
+  }
+};
+
+/// Each thread its own channels of the result.
+class ConvolutionInLanes : public Kernel {
+ public:
+  ConvolutionInLanes(Places places, Layout lanes, Layout weight, Layout bias, Layout out, Str text)
+      : of_(std::move(places)),
+        lanes_(std::move(lanes)),
+        weight_(std::move(weight)),
+        bias_(std::move(bias)),
+        out_(std::move(out)),
+        text_(std::move(text)) {}
+
+  void run(Memory memory, const Part& part) const override {
+    const int64_t tile = product_kernel().rows, tiles = (of_.rows + tile - 1) / tile;
+    const auto [begin, end] = part.share(tiles);
+    auto* const sums = reinterpret_cast<float*>(part.scratch);
+    for (int64_t at = begin; at < end; ++at) {
+      const int64_t row = at * tile, rows = std::min(tile, of_.rows - row);
+      for (int64_t first = 0; first < of_.samples; first += product_kernel().width) {
+        multiply(memory, row, rows, first, sums);
+        write(memory, row, rows, first, sums);
+      }
+    }
+  }
+  int64_t scratch_bytes() const override {
+    return product_kernel().rows * places() * product_kernel().width * int64_t(sizeof(float));
+  }
+  double products() const override { return of_.products(); }
+  Str text() const override { return text_; }
+
+ private:
+  int64_t places() const { return int64_t(of_.meetings.size()); }
+
+  /// sums [row][place][sample]
+  void multiply(Memory memory, int64_t row, int64_t rows, int64_t first, float* sums) const {
+    const int64_t width = product_kernel().width;
+    const float* const lanes = floats(memory, lanes_) + first * of_.depth * of_.images;
+    PanelProduct product;
+    product.left.row = product.left_step = of_.weight.row;
+    product.left.column = of_.weight.column;
+    product.rows = rows;
+    product.columns = std::min(width, of_.samples - first);
+    product.out_row = places() * width;
+    for (int64_t from = 0; from < of_.depth; from += kLanesDepth) {
+      product.depth = std::min(kLanesDepth, of_.depth - from);
+      const float* const weight = floats(memory, weight_) + row * of_.weight.row + from * of_.weight.column;
+      for (int64_t place = 0; place < places(); ++place) {
+        product.out = sums + place * width;
+        product.adds = from > 0;
+        for (const Meeting& meeting : of_.meetings[size_t(place)]) {
+          product.left.at = weight + meeting.element;
+          product.panel = lanes + (meeting.place * of_.depth + from) * width;
+          product_kernel().multiply(product);
+          product.adds = true;
+        }
+      }
+    }
+  }
+
+  void write(Memory memory, int64_t row, int64_t rows, int64_t first, float* sums) const {
+    const int64_t width = product_kernel().width, count = places(), samples = std::min(width, of_.samples - first);
+    for (int64_t r = 0; r < rows; ++r) {
+      const float bias = bias_.root == kNone ? 0 : floats(memory, bias_)[row + r];
+      for (int64_t place = 0; place < count; ++place) {
+        float* const all = sums + (r * count + place) * width;
+        if (of_.meetings[size_t(place)].empty()) std::fill_n(all, width, 0.0F);
+        if (bias == 0) continue;
+        for (int64_t i = 0; i < width; ++i) all[i] += bias;
+      }
+    }
+    product_kernel().turn(sums, width, rows * count, samples, floats(memory, out_) + (first * of_.rows + row) * count,
+                          of_.rows * count);
+  }
+
+  Places of_;
+  Layout lanes_, weight_, bias_, out_;
+  Str text_;
+};
+
+/// The gradient of the weight: each thread its own outputs.
+class WeightGradientInLanes : public Kernel {
+ public:
+  /// `gradient`: samples side by side; `x`: channels side by side.
+  WeightGradientInLanes(const Geometry& geometry, Layout gradient, Layout x, Layout out)
+      : of_(geometry), gradient_(std::move(gradient)), x_(std::move(x)), out_(std::move(out)) {
+    // By places of the image, each of which is read once.
+    const auto met = meetings(of_, true);
+    is_met_.resize(size_t(kernel()));
+    for (size_t in = 0; in < met.size(); ++in) {
+      for (const Meeting& meeting : met[in]) {
+        pairs_.push_back({int64_t(in), meeting.place, meeting.element, !is_met_[size_t(meeting.element)]});
+        is_met_[size_t(meeting.element)] = true;
+      }
+    }
+  }
+
+  void run(Memory memory, const Part& part) const override {
+    const int64_t tile = product_kernel().rows, width = product_kernel().width;
+    const auto [begin, end] = part.share((of_.outputs + tile - 1) / tile);
+    auto* const sums = reinterpret_cast<float*>(part.scratch);
+    for (int64_t row = begin * tile; row < std::min(end * tile, of_.outputs); row += tile) {
+      const int64_t rows = std::min(tile, of_.outputs - row);
+      for (int64_t panel = 0; panel < product_kernel().panels(of_.inputs); ++panel) {
+        const int64_t channel = panel * width, columns = std::min(width, of_.inputs - channel);
+        sum(memory, row, rows, panel, columns, sums);
+        for (int64_t r = 0; r < rows; ++r) {
+          product_kernel().turn(sums + r * width, tile * width, kernel(), columns,
+                                floats(memory, out_) + ((row + r) * of_.inputs + channel) * kernel(), kernel());
+        }
+      }
+    }
+  }
+  int64_t scratch_bytes() const override {
+    return kernel() * product_kernel().rows * product_kernel().width * int64_t(sizeof(float));
+  }
+  double products() const override {
+    return double(pairs_.size()) * double(of_.samples) * double(of_.inputs) * double(of_.outputs);
+  }
+  Str text() const override { return of_.text() + " convolution, by weight, samples side by side"; }
+
+ private:
+  struct Pair {
+    int64_t in, out, element;
+    bool is_first;  ///< of its element
+  };
+  int64_t kernel() const { return of_.y.kernel * of_.x.kernel; }
+
+  /// sums[element][row][channel of the panel]
+  void sum(Memory memory, int64_t row, int64_t rows, int64_t panel, int64_t columns, float* sums) const {
+    const int64_t tile = product_kernel().rows, width = product_kernel().width;
+    const int64_t panels = product_kernel().panels(of_.inputs);
+    for (int64_t element = 0; element < kernel(); ++element) {
+      if (!is_met_[size_t(element)]) std::fill_n(sums + element * tile * width, tile * width, 0.0F);
+    }
+    PanelProduct product;
+    product.left.row = product.left_step = width;
+    product.left.column = 1;
+    product.rows = rows;
+    product.columns = columns;
+    product.out_row = width;
+    for (int64_t first = 0; first < of_.samples; first += width) {
+      product.depth = std::min(width, of_.samples - first);
+      const float* const gradient = floats(memory, gradient_) + first * of_.outputs * of_.places() + row * width;
+      const float* const x = floats(memory, x_) + (panel * of_.samples + first) * width;
+      for (const Pair& pair : pairs_) {
+        product.left.at = gradient + pair.out * of_.outputs * width;
+        product.panel = x + pair.in * panels * of_.samples * width;
+        product.out = sums + pair.element * tile * width;
+        product.adds = first > 0 || !pair.is_first;
+        product_kernel().multiply(product);
+      }
+    }
+  }
+
+  Geometry of_;
+  std::vector<Pair> pairs_;
+  std::vector<bool> is_met_;  ///< for each element of the kernel
+  Layout gradient_, x_, out_;
+};
+
+/// `from` as `Joined` has it, made once for all that read it so.
+template <class Joined>
+Layout joined(Lowering& to, const Images& images, const Layout& from) {
+  const int64_t elements = Joined::elements(images);
+  Call call;
+  call.split = Split::Shares;
+  call.reads = {{from.root, false}};
+  const std::vector<Argument> key{Str(std::is_same_v<Joined, JoinedSamples> ? "samples" : "channels") + " side by side",
+                                  int64_t(from.root), from.offset};
+  if (const auto* left = to.left(key)) return dense(left->front(), {elements});
+  const Layout out = dense(to.temporary(DType::F32, elements), {elements});
+  call.writes = {{out.root, false}};
+  call.kernel = std::make_unique<Joined>(images, from, out);
+  to.add(std::move(call));
+  to.leave(key, {out.root});
+  return out;
+}
+
+void convolve_in_lanes(Lowering& to, Places places, const Layout& from, const Layout& weight, const Layout& bias,
+                       const Layout& out, Str text) {
+  const Layout lanes = joined<JoinedSamples>(to, {places.samples, places.depth, places.images}, from);
+  Call call;
+  call.split = Split::Shares;
+  call.reads = {{lanes.root, false}, {weight.root, false}};
+  if (bias.root != kNone) call.reads.push_back({bias.root, false});
+  call.writes = {{out.root, false}};
+  call.kernel = std::make_unique<ConvolutionInLanes>(std::move(places), lanes, weight, bias, out, std::move(text));
+  to.add(std::move(call));
+}
+
+}  // namespace
+
+bool fits_lanes(const Geometry& of) {
+  // Places of a result that a tile of rows keeps; and of a vector of samples most are there.
+  constexpr int64_t kPlaces = 16;
+  const int64_t vector = product_kernel().width / 2, rest = of.samples % vector;
+  const bool is_filled = of.samples >= vector && (rest == 0 || of.samples >= 4 * vector);
+  return of.groups == 1 && of.places() <= kPlaces && of.image() <= 4 * kPlaces && is_filled &&
+         std::min(of.inputs, of.outputs) >= kLanesDepth && !fits_winograd(of);
+}
+
+void convolve_in_lanes(Lowering& to, const Geometry& of, const Layout& x, const Layout& weight, const Layout& bias,
+                       const Layout& out) {
+  const int64_t kernel = of.y.kernel * of.x.kernel;
+  Places places{meetings(of, false), of.samples, of.outputs,
+                of.inputs,           of.image(), {nullptr, of.inputs * kernel, kernel}};
+  convolve_in_lanes(to, std::move(places), x, weight, bias, out, of.text() + " convolution, samples side by side");
+}
+
+void convolve_back_in_lanes(Lowering& to, const Geometry& of, const Layout& gradient, const Layout& weight,
+                            const Layout& bias, const Layout& out) {
+  const int64_t kernel = of.y.kernel * of.x.kernel;
+  Places places{meetings(of, true), of.samples,  of.inputs,
+                of.outputs,         of.places(), {nullptr, kernel, of.inputs * kernel}};
+  convolve_in_lanes(to, std::move(places), gradient, weight, bias, out,
+                    of.text() + " convolution, by input, samples side by side");
+}
+
+void weight_gradient_in_lanes(Lowering& to, const Geometry& of, const Layout& gradient, const Layout& x,
+                              const Layout& out) {
+  const Layout lanes = joined<JoinedSamples>(to, {of.samples, of.outputs, of.places()}, gradient);
+  const Layout channels = joined<JoinedChannels>(to, {of.samples, of.inputs, of.image()}, x);
+  Call call;
+  call.split = Split::Shares;
+  call.reads = {{lanes.root, false}, {channels.root, false}};
+  call.writes = {{out.root, false}};
+  call.kernel = std::make_unique<WeightGradientInLanes>(of, lanes, channels, out);
+  to.add(std::move(call));
+}
+
+}  // namespace ltr::plan
