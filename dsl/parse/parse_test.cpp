@@ -203,11 +203,11 @@ TEST_CASE("any tokens are parsed to an end") {
       "] ",      "{ ",    "}\n",    "\n",       "= ",    "==",          ": ",    ", ",   "-> ",     "|> ",
       "..",      ". ",    "3 ",     "\"{x}\" ", "if ",   "else ",       "for ",  "in ",  "return ", "log ",
       "scan ",   "over ", "not ",   "- ",       "as ",   "lambda ",     "self.", "def ", "group ",  "\"s\" ",
-      "where ",  "set ",  "on ",    "state ",   "batch", "shard ",      "; ",    "? "};
+      "where ",  "set ",  "on ",    "state ",   "batch", "shard ",      "; ",    "? ",   "+ "};
   uint32_t state = 7;
   for (int round = 0; round < 2'000; ++round) {
-    std::string text = "ltr 1\n";
-    for (int i = 0; i < 40; ++i) {
+    std::string text = round % 2 == 0 ? "ltr 1\n" : "";
+    for (int i = 0; i <= round % 40; ++i) {
       state = state * 1664525U + 1013904223U;
       text += kWords[(state >> 16U) % kWords.size()];
     }

@@ -39,6 +39,11 @@ bool is_stray_closer(const State& state, Iter at) {
                       [&](const lex::BracketPair& pair) { return pair.is_closed && pair.closer == index; });
 }
 
+/// Of the token `count` before this one; what begins the program follows the end of a line.
+TokenKind kind_before(const State& state, Iter at, int count = 1) {
+  return at - state.begin() < count ? K::Newline : std::prev(at, count)->kind;
+}
+
 bool expects(const State& state, Expected what) { return state.expected_.test(static_cast<size_t>(what)); }
 
 bool expects(const State& state, TokenKind kind) { return state.expected_.test(static_cast<size_t>(kind)); }
@@ -118,7 +123,7 @@ void help_state(const State& state, Iter at, diagnostics::Diagnostic& diagnostic
     diagnostic.help(
         "how the states of two parts of the data become one: `reduce sum`, `mean`, `min`, `max`, `cat` or `merge "
         "FUNCTION`");
-  } else if (std::prev(at)->kind == K::Merge) {
+  } else if (kind_before(state, at) == K::Merge) {
     diagnostic.help("`reduce merge FUNCTION`: of the metric or of the file, it makes one record of states of two");
   }
 }
@@ -192,7 +197,7 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
     diagnostic.help("several values are a tuple, in brackets: `return (a, b)`, or a record: `return (a = …, b = …)`");
   } else if (level == Level::Statement && at->kind == K::Comma && !find_assigned(state, start, state.limit_).empty()) {
     diagnostic.help("one level at a time: `a, rest = …`, then `b, c = rest`");
-  } else if (level == Level::Statement && at->kind == K::Assign && kNames.has(std::prev(at)->kind) &&
+  } else if (level == Level::Statement && at->kind == K::Assign && kNames.has(kind_before(state, at)) &&
              !find_assigned(state, start, state.limit_).empty()) {
     diagnostic.help("one at a time: `{} = …`, then `{} = {}`", state.text(*std::prev(at)), state.text(*start),
                     state.text(*std::prev(at)));
@@ -207,10 +212,10 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
         .fix({start->span.source, start->span.begin, start->span.begin}, "fn ");
   } else if (at->kind == K::Not && expects(state, Expected::Expression)) {
     diagnostic.help("in brackets: `(not x)`");
-  } else if (at->kind == K::Plus && std::prev(at)->kind == K::Plus && lex::is_word(std::prev(at, 2)->kind)) {
+  } else if (at->kind == K::Plus && kind_before(state, at) == K::Plus && lex::is_word(kind_before(state, at, 2))) {
     diagnostic.help("one more is `{} += 1`", state.text(*std::prev(at, 2)))
         .fix(state.span(std::prev(at), at + 1), " += 1");
-  } else if (at->kind == K::Colon && std::prev(at)->kind == K::CloseParen && expects(state, K::OpenBrace)) {
+  } else if (at->kind == K::Colon && kind_before(state, at) == K::CloseParen && expects(state, K::OpenBrace)) {
     diagnostic.help("the type of the result stands behind `->`").fix(at->span, "->");
   } else if (at->kind == K::Plus && expects(state, Expected::Expression)) {
     diagnostic.help("there is no unary `+`");
