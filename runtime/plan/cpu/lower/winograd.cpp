@@ -179,8 +179,10 @@ class TileWeightGradient : public Kernel {
         out_(std::move(out)) {}
 
   void run(Memory memory, const Part& part) const override {
-    // What is not divided, all threads read: tiles of inputs are the longer work, by their turning into panels.
-    const bool by_outputs = of_.outputs > 2 * of_.inputs;
+    // What is not divided, all threads read: tiles of inputs are the longer work, by their turning into panels, of which a part
+    // is worth half of a whole one.
+    const bool has_whole_panels = of_.inputs >= part.threads * product_kernel().width;
+    const bool by_outputs = of_.outputs > 2 * of_.inputs || (!has_whole_panels && of_.outputs >= 2 * part.threads);
     Range range{0, of_.inputs, 0, of_.outputs};
     auto& begin = by_outputs ? range.output : range.input;
     auto& end = by_outputs ? range.output_end : range.input_end;
