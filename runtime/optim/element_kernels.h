@@ -14,6 +14,12 @@ struct Elements {
   const float* grad = nullptr;
   float* state[3] = {};  ///< in the order of `Rule::state_names`; null for those with a shape of their own
   int64_t count = 0;
+
+  Elements part(int64_t begin, int64_t of_part) const {
+    Elements part{.weight = weight + begin, .grad = grad + begin, .count = of_part};
+    for (int i = 0; i < 3; i++) part.state[i] = state[i] == nullptr ? nullptr : state[i] + begin;
+    return part;
+  }
 };
 
 /// What comes first: g = sign · gradient + l2 · weight, weight = shrink · weight.
@@ -45,6 +51,9 @@ struct SgdNumbers {
 struct RpropNumbers {
   float shrink, grow, least, most;
 };
+struct AdadeltaNumbers {
+  float lr, kept, fresh, eps;  ///< kept: ρ, fresh: 1 - ρ
+};
 struct LionNumbers {
   float lr, weight_decay, fresh1, fresh2;
 };
@@ -56,6 +65,9 @@ struct ElementKernels {
   void (*sgd)(const Elements&, const Decay&, const SgdNumbers&);
   void (*rprop)(const Elements&, const Decay&, const RpropNumbers&);
   void (*lion)(const Elements&, const LionNumbers&);
+  /// What `squares` [2][count] are to be roots of, the mean square of gradients first; and the update by these roots.
+  void (*adadelta_squares)(const Elements&, const Decay&, const AdadeltaNumbers&, float* squares);
+  void (*adadelta)(const Elements&, const Decay&, const AdadeltaNumbers&, const float* roots);
 };
 
 /// Those for the instruction set that LibTorch computes with, or null where there are none.

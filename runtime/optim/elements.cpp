@@ -43,12 +43,8 @@ bool by_kernel(const Update& update, size_t i, c10::function_ref<void(const Elem
     if (state.sizes() == weight.sizes()) all.state[k] = state.mutable_data_ptr<float>();
   }
   constexpr int64_t kGrain = 1 << 15;  // some ten microseconds
-  parallel_for(0, all.count, kGrain, [&](int64_t begin, int64_t end) {
-    Elements part{.weight = all.weight + begin, .grad = all.grad + begin, .count = end - begin};
-    for (size_t k = 0; k < std::size(all.state); k++)
-      part.state[k] = all.state[k] == nullptr ? nullptr : all.state[k] + begin;
-    move(*element_kernels(), part);
-  });
+  parallel_for(0, all.count, kGrain,
+               [&](int64_t begin, int64_t end) { move(*element_kernels(), all.part(begin, end - begin)); });
   // As any op in place would: a graph that saved the weight must notice.
   weight.unsafeGetTensorImpl()->bump_version();
   return true;
