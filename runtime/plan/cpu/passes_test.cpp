@@ -222,6 +222,23 @@ TEST_CASE("who does a call hangs on what it mixes and how much it is") {
         "shares [500, 70] exp\n");
 }
 
+TEST_CASE("what threads prepare together comes first, so that samples go on to the end") {
+  CHECK(planned_text("%0 : f32[6, 3] = input x\n"
+                     "%1 : f32[3, 5] = weight first\n"
+                     "%2 : f32[5, 4] = weight second\n"
+                     "%3 : f32[6, 3] = exp(%0)\n"
+                     "%4 : f32[6, 5] = matmul(%3, %1)\n"
+                     "%5 : f32[6, 4] = matmul(%4, %2)\n"
+                     "return %5\n",
+                     6, 2) ==
+        "shares [3, 5] pack\n"
+        "shares [5, 4] pack\n"
+        "threads meet\n"
+        "samples [6, 3] exp\n"
+        "samples [6, 3] x [3, 5] product\n"
+        "samples [6, 5] x [5, 4] product\n");
+}
+
 TEST_CASE("the gradient of a table is sums for its rows where these are enough") {
   const char* const text =
       "%0 : i64[6] = input index\n"

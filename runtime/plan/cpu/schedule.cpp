@@ -51,6 +51,15 @@ void schedule_calls(std::vector<Call> calls, const std::vector<int64_t>& bytes, 
   std::vector<size_t> phase_of(calls.size(), kNever);
   std::vector<size_t> waiting;
   for (size_t i = 0; i < calls.size(); ++i) waiting.push_back(i);
+  // What all threads prepare together, weights above all, comes first and by itself: so it parts no samples from those behind them.
+  std::vector<bool> is_needed(calls.size());
+  for (const auto& list : needs) {
+    for (const Need& need : list) is_needed[need.call] = true;
+  }
+  const auto prepares = [&](size_t at) {
+    return needs[at].empty() && is_needed[at] && calls[at].split != Split::Samples;
+  };
+  const bool begins_with_preparations = std::ranges::any_of(waiting, prepares);
   for (size_t phase = 0; !waiting.empty(); ++phase) {
     const auto may_run = [&](size_t at, const Need& need) {
       const Call& other = calls[need.call];
@@ -67,8 +76,9 @@ void schedule_calls(std::vector<Call> calls, const std::vector<int64_t>& bytes, 
     std::unordered_set<ValueId> kept;
     int64_t bytes_kept = 0;
     for (const size_t at : waiting) {
-      const bool runs = bytes_kept <= kMostWaiting && std::all_of(needs[at].begin(), needs[at].end(),
-                                                                  [&](const Need& need) { return may_run(at, need); });
+      const bool has_turn = phase > 0 || !begins_with_preparations || prepares(at);
+      const bool runs = has_turn && bytes_kept <= kMostWaiting &&
+                        std::ranges::all_of(needs[at], [&](const Need& need) { return may_run(at, need); });
       for (const Need& need : needs[at]) {
         const bool waits = !runs && need.is_flow && phase_of[need.call] == phase;
         if (waits && kept.insert(need.read.root).second) bytes_kept += bytes[need.read.root];

@@ -353,7 +353,7 @@ Option<Geometry> turned(const Geometry& of) {
 
 void convolve(Lowering& to, const Geometry& of, const Layout& x, const Layout& weight, const Layout& bias,
               const Layout& out, const char* name) {
-  if (fits_winograd(of)) return convolve_by_tiles(to, of, x, weight, bias, out, name);
+  if (fits_winograd(of)) return convolve_by_tiles(to, of, x, weight, false, bias, out, name);
   if (fits_lanes(of)) return convolve_in_lanes(to, of, x, weight, bias, out);
   Call call;
   call.split = Split::Samples;
@@ -369,6 +369,8 @@ void convolve_back(Lowering& to, const Geometry& of, const Layout& from, const L
                    const Layout& out) {
   if (fits_lanes(of)) return convolve_back_in_lanes(to, of, from, weight, bias, out);
   const Option<Geometry> back = turned(of);
+  if (back && fits_winograd(*back))
+    return convolve_by_tiles(to, *back, from, weight, true, bias, out, "convolution, by input");
   const int64_t elements = weight.count();
   const Layout around = dense(to.temporary(DType::F32, elements), {elements});
   Call turn;

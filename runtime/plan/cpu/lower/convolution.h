@@ -68,9 +68,9 @@ struct Geometry {
 
 /// Whether its images and channels are large enough for sums of tiles to be the faster way.
 bool fits_winograd(const Geometry& of);
-/// out = bias + weight * x. `bias` may have no root.
-void convolve_by_tiles(Lowering& to, const Geometry& of, const Layout& x, const Layout& weight, const Layout& bias,
-                       const Layout& out, const char* name);
+/// out = bias + weight * x. `bias` may have no root; the weight may be that of a convolution whose gradient by input this is.
+void convolve_by_tiles(Lowering& to, const Geometry& of, const Layout& x, const Layout& weight, bool is_turned,
+                       const Layout& bias, const Layout& out, const char* name);
 /// The gradient of the weight.
 void weight_gradient_by_tiles(Lowering& to, const Geometry& of, const Layout& gradient, const Layout& x,
                               const Layout& out);

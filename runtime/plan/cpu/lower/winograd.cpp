@@ -53,11 +53,12 @@ void split(const float* from, int64_t step, int64_t images, int64_t count, const
 
 kernels::Plane input_plane(const Geometry& of) { return {nullptr, of.y.in, of.x.in, of.y.front, of.x.front}; }
 
-/// G g Gᵀ of each kernel of [groups · outputs, inputs, 3, 3], for each sum as the tiles of rows that products read.
+/// G g Gᵀ of each kernel of [groups · outputs, inputs, 3, 3], for each sum as the tiles of rows that products read; or, of
+/// [groups · inputs, outputs, 3, 3], of each kernel turned around.
 class TileWeight : public Kernel {
  public:
-  TileWeight(const Geometry& geometry, Layout weight, Layout out)
-      : of_(geometry), weight_(std::move(weight)), out_(std::move(out)) {}
+  TileWeight(const Geometry& geometry, Layout weight, bool is_turned, Layout out)
+      : of_(geometry), weight_(std::move(weight)), is_turned_(is_turned), out_(std::move(out)) {}
 
   static int64_t elements(const Geometry& of) {
     return of.groups * kSums * rounded(of.outputs, product_kernel().rows) * of.inputs;
@@ -68,10 +69,12 @@ class TileWeight : public Kernel {
     const auto [begin, end] = part.share(of_.groups * of_.outputs);
     for (int64_t at = begin; at < end; ++at) {
       const int64_t group = at / of_.outputs, o = at % of_.outputs;
-      const float* g = floats(memory, weight_) + at * of_.inputs * 9;
+      const float* kernel =
+          floats(memory, weight_) + (is_turned_ ? group * of_.inputs * of_.outputs + o : at * of_.inputs) * 9;
       float* to = floats(memory, out_) + group * kSums * step + o / rows * rows * of_.inputs + o % rows;
-      for (int64_t c = 0; c < of_.inputs; ++c, g += 9, to += rows) {
-        float half[4][3];
+      for (int64_t c = 0; c < of_.inputs; ++c, kernel += 9 * (is_turned_ ? of_.outputs : 1), to += rows) {
+        float g[9], half[4][3];
+        for (int i = 0; i < 9; ++i) g[i] = kernel[is_turned_ ? 8 - i : i];
         for (int j = 0; j < 3; ++j) {
           const float ends = g[j] + g[6 + j];
           half[0][j] = g[j];
@@ -94,7 +97,9 @@ class TileWeight : public Kernel {
 
  private:
   Geometry of_;
-  Layout weight_, out_;
+  Layout weight_;
+  bool is_turned_;
+  Layout out_;
 };
 
 /// out = bias + weight * x, each thread its own samples.
@@ -298,15 +303,15 @@ bool fits_winograd(const Geometry& of) {
          tiles.lines >= kTiles && tiles.columns >= kTiles;
 }
 
-void convolve_by_tiles(Lowering& to, const Geometry& of, const Layout& x, const Layout& weight, const Layout& bias,
-                       const Layout& out, const char* name) {
+void convolve_by_tiles(Lowering& to, const Geometry& of, const Layout& x, const Layout& weight, bool is_turned,
+                       const Layout& bias, const Layout& out, const char* name) {
   const int64_t elements = TileWeight::elements(of);
   const Layout for_tiles = dense(to.temporary(DType::F32, elements), {elements});
   Call turn;
   turn.split = Split::Shares;
   turn.reads = {{weight.root, false}};
   turn.writes = {{for_tiles.root, false}};
-  turn.kernel = std::make_unique<TileWeight>(of, weight, for_tiles);
+  turn.kernel = std::make_unique<TileWeight>(of, weight, is_turned, for_tiles);
   to.add(std::move(turn));
   Call call;
   call.split = Split::Samples;
