@@ -36,11 +36,14 @@ ValueId BodyLowerer::lower(const node::Op& node, const ExprView& expr) {
   std::vector<ValueId> args;
   for (const ExprId arg : node.args) {
     // Sizes and times are numbers to the runtime.
-    const auto* quantity = at(arg).get<node::Quantity>();
+    const ExprView given = at(arg);
+    const auto* quantity = given.get<node::Quantity>();
     if (quantity != nullptr && quantity->measure == host::Measure::Bytes) {
       args.push_back(b.int_const(int64_t(quantity->value)));
     } else if (quantity != nullptr && quantity->measure == host::Measure::Seconds) {
       args.push_back(b.float_const(quantity->value));
+    } else if (given.type.kind == check::Kind::Bytes) {
+      args.push_back(from_value(this->expr(arg), Type::of(TypeKind::Int)));
     } else {
       args.push_back(this->expr(arg));
     }

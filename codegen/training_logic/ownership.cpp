@@ -84,10 +84,24 @@ void check_second_owners(const Findings& findings, const Heap& heap, Sink& sink)
   }
 }
 
-void check_matrices(const ModelTrace& model, const Heap& heap, Sink& sink) {
+namespace {
+
+/// Whether a group of the optimizer means weights that it does not find, which is said: its rule may be theirs.
+bool has_lost_group(const Owner& owner, const Findings& findings, const Heap& heap) {
+  return std::any_of(findings.patterns.begin(), findings.patterns.end(), [&](const Pattern& pattern) {
+    return !pattern.is_init && pattern.of == owner.name &&
+           std::none_of(pattern.weights.begin(), pattern.weights.end(),
+                        [&](const WeightUse& use) { return takes(pattern.text, use, heap); });
+  });
+}
+
+}  // namespace
+
+void check_matrices(const ModelTrace& model, const Findings& findings, const Heap& heap, Sink& sink) {
   for (const auto& [name, value] : heap.objects[model.object].members) {
     if (!value.optimizer) continue;
     const Owner& owner = heap.owners[*value.optimizer];
+    if (has_lost_group(owner, findings, heap)) continue;
     for (size_t i = 0; i < owner.weights.size(); ++i) {
       const WeightUse& use = owner.weights[i];
       const Weight& weight = heap.weights[use.weight];
@@ -230,8 +244,11 @@ void check_ownership(const ModelTrace& model, const Findings& findings, const He
         diagnostic.label(near->span, "`{}` owns `{}` alone", heap.owners[owner].name, shown_path(near->scope.path));
     }
     const std::string code = code_of(named);
-    diagnostic.help("add `{}` to an optimizer; what only serves others is used as `frozen({})(x)`",
-                    is_weight ? code : code + ".weights", code);
+    if (is_weight && path == member)
+      diagnostic.help("add `{}` to an optimizer; what is not trained is a `buffer`", code);
+    else
+      diagnostic.help("add `{}` to an optimizer; what only serves others is used as `frozen({})(x)`",
+                      is_weight ? code : code + ".weights", code);
     sink.report(std::move(diagnostic));
   }
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "codegen/training_logic/rules.h"
+#include "dsl/diagnostics/suggest.h"
 #include "runtime/tables/weight_group.h"
 #include "runtime/tables/weight_name.h"
 
@@ -59,6 +60,28 @@ void check_begun(const Findings& findings, const Pattern& pattern, const Heap& h
                         weight_name(weight.places[0].path)));
 }
 
+/// What could stand in a pattern for one of its weights: the name, whole and from what the optimizer was given on.
+std::vector<std::string> names_for(const Pattern& pattern, const Heap& heap) {
+  std::vector<std::string> names;
+  for (const WeightUse& use : pattern.weights) {
+    for (const Scope& place : heap.weights[use.weight].places) {
+      names.push_back(weight_name(place.path));
+      if (!pattern.is_init && use.scope.holds(place) && place.path.size() > use.scope.path.size())
+        names.push_back(use.scope.name_of(place));
+    }
+  }
+  return names;
+}
+
+/// Whether it means weights that no optimizer owns, which E0404 says.
+bool means_unowned(const Pattern& pattern, const Heap& heap) {
+  return !pattern.is_init && std::any_of(heap.weights.begin(), heap.weights.end(), [&](const Weight& weight) {
+    return weight.owner == 0 && std::any_of(weight.places.begin(), weight.places.end(), [&](const Scope& place) {
+             return matches(pattern.text, weight_name(place.path));
+           });
+  });
+}
+
 /// E0433: a pattern that takes nothing; `before` is a group in front that takes what it matches.
 void report_unmatched(const Pattern& pattern, const std::string* before, const Heap& heap, Sink& sink) {
   diagnostics::Diagnostic diagnostic = diag::pattern_matches_nothing(pattern.span, pattern.of, pattern.text);
@@ -66,6 +89,9 @@ void report_unmatched(const Pattern& pattern, const std::string* before, const H
     diagnostic.note("what it matches belongs to \"{}\" in front of it: the first group counts", *before);
   } else if (pattern.text.starts_with('@') && !pattern.is_init && find_group_word(pattern.text) == nullptr) {
     diagnostic.note("there are {}", group_words());
+  } else if (const auto near = diagnostics::suggest(pattern.text, names_for(pattern, heap))) {
+    const Span text{pattern.span.source, pattern.span.begin + 1, pattern.span.end - 1};
+    diagnostic.help("did you mean \"{}\"?", *near).fix(text, *near);
   } else if (!pattern.weights.empty()) {
     std::string list;
     for (size_t i = 0; i < std::min<size_t>(pattern.weights.size(), 6); ++i)
@@ -101,7 +127,7 @@ void check_patterns(const Findings& findings, const Heap& heap, Sink& sink) {
     }
     if (is_free) {
       check_begun(findings, pattern, heap, sink);
-    } else {
+    } else if (before != nullptr || !means_unowned(pattern, heap)) {
       report_unmatched(pattern, before, heap, sink);
     }
   }

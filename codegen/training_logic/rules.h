@@ -35,7 +35,7 @@ void check_stale_values(const Findings& findings, const Heap& heap, Sink& sink);
 /// E0405: no weight has two optimizers.
 void check_second_owners(const Findings& findings, const Heap& heap, Sink& sink);
 /// E0309: Muon owns matrices alone.
-void check_matrices(const ModelTrace& model, const Heap& heap, Sink& sink);
+void check_matrices(const ModelTrace& model, const Findings& findings, const Heap& heap, Sink& sink);
 /// E0404, E0407, W0408: every weight of a model that trains has an optimizer, every optimizer is used, and a loss reaches what it owns.
 void check_ownership(const ModelTrace& model, const Findings& findings, const Heap& heap, Sink& sink);
 /// E0433: patterns of `init` and of groups match some weight.

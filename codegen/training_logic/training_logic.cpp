@@ -78,7 +78,7 @@ class Checker {
     check_findings(trace_.findings, heap_, has_damage_, sink_);
     say_cut();
     check_ownership(model, trace_.findings, heap_, sink_);
-    check_matrices(model, heap_, sink_);
+    check_matrices(model, trace_.findings, heap_, sink_);
   }
 
   // Hooks may write weights with `ema_update`; nothing else in them is for these rules.

@@ -36,10 +36,11 @@ std::vector<Diagnostic> Sink::sorted() const {
 
 namespace {
 
-/// Whether a code speaks of something that is named and not there.
-bool is_of_names(Code code) {
+/// Whether it speaks of something that is named: of what is not there, or of a size of what is given to it.
+bool is_of_names(const Diagnostic& one) {
+  const Code code = one.code;
   return code == Code::E0301 || code == Code::E0302 || code == Code::E0308 || code == Code::E0311 ||
-         code == Code::E0312 || code == Code::E0415;
+         code == Code::E0312 || code == Code::E0415 || (code == Code::E0303 && one.message.starts_with('`'));
 }
 
 }  // namespace
@@ -48,8 +49,8 @@ std::vector<Diagnostic> joined(std::vector<Diagnostic> diagnostics) {
   std::vector<Diagnostic> out;
   for (Diagnostic& one : diagnostics) {
     const auto first = std::find_if(out.begin(), out.end(), [&](const Diagnostic& other) {
-      return is_of_names(one.code) && other.code == one.code && other.message == one.message &&
-             other.helps == one.helps && other.span.source == one.span.source;
+      return is_of_names(one) && other.code == one.code && other.message == one.message && other.helps == one.helps &&
+             other.span.source == one.span.source;
     });
     if (first == out.end()) {
       out.push_back(std::move(one));

@@ -208,7 +208,20 @@ struct Resolver {
       report_no_module(folder, import.path.size() > 1 ? source::join(import.path[1].span, last.span) : last.span);
       return take_poison(index, import);
     }
+    if (const auto alias = alias_of(import)) {
+      graph.modules[index].aliases[alias->text] = uint32_t(graph.modules.size());
+      Module& folder_of_files = graph.modules.emplace_back();
+      folder_of_files.ast.source = found.symbols.begin()->second.span.source;
+      folder_of_files.path = "std/" + folder;
+      folder_of_files.is_library = true;
+      folder_of_files.symbols = found.symbols;
+    }
     take_names(index, import, found, "module `std." + folder + "`");
+  }
+
+  /// What the whole module is called in the file that imports it.
+  static std::optional<ast::Name> alias_of(const ast::Import& import) {
+    return import.alias || import.has_names ? import.alias : std::optional(import.path.back());
   }
 
   void report_no_module(const std::string& folder, source::Span span) {
@@ -242,8 +255,7 @@ struct Resolver {
     for (const ast::Name& part : import.path) file += (file.empty() ? "" : "/") + part.text;
     if (!import.file) file += ".ltr";
     const std::optional<uint32_t> target = load_file(index, file, import.file ? span : path_span(import));
-    const std::optional<ast::Name> alias =
-        import.alias || import.has_names ? import.alias : std::optional(import.path.back());
+    const std::optional<ast::Name> alias = alias_of(import);
     if (!target) {
       take_poison(index, import);
       if (alias) take_poison(index, *alias);

@@ -353,7 +353,8 @@ RunRequest Start::request(Progress& progress) {
     if (!kFree.contains(setting.path)) out.settings.emplace_back(setting.path, setting.value);
   }
   for (const StepInfo& step : experiment->steps) {
-    if (step.role == Role::Predict) continue;  // has what its own verb gives it
+    if (step.role == Role::Predict) continue;            // has what its own verb gives it
+    if (streams_of(*data, step.role).empty()) continue;  // never runs, so it needs nothing
     StepParams params = read_step_params(*this, step).params;
     for (size_t i = 0; i < params.values.size(); ++i)
       out.settings.emplace_back(fmt::format("step {}.{}", step.name, step.params[i].name), params.values[i]);

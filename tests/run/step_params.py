@@ -83,4 +83,10 @@ with scratch() as place:
     result = run(program, "fit", "--help")
     check("help", "parameters of step train" in result.text and "--share" in result.text and "--count" in result.text, result.text)
 
+    # A step that nothing feeds never runs, and needs nothing.
+    alone = folder / "alone.ltr"
+    alone.write_text(PROGRAM.replace("  val = synthetic(4, point) |> collate(4)\n", ""))
+    result = run(build(alone, folder), "fit", "--no-bar", "--out", out)
+    check("no stream to validate on", result.returncode == 0, result.text)
+
 finish()

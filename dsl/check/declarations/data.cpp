@@ -35,7 +35,16 @@ bool check_stream(Context& cx, const ObjectInfo& object, const StreamDecl& strea
   for (const TypeField& field : record.fields) {
     const auto wanted = std::find_if(object.batch.fields.begin(), object.batch.fields.end(),
                                      [&](const TypeField& other) { return other.name == field.name; });
-    if (wanted == object.batch.fields.end()) return fail("the batch has no field `" + field.name + "`");
+    if (wanted == object.batch.fields.end()) {
+      const bool is_plain = field.type.is_tensor() && field.type.dims.size() == 1 && !object.batch.fields.empty() &&
+                            !object.batch.fields[0].type.dims.empty();
+      std::string cure;
+      if (is_plain) {
+        const Type declared = Type::tensor(field.type.element, {object.batch.fields[0].type.dims[0]});
+        cure = "with it: `batch[…] { …, " + field.name + ": " + cx.text(declared) + " }`";
+      }
+      return fail("the batch has no field `" + field.name + "`", cure);
+    }
     const Type& have = field.type;
     const Type& want = wanted->type;
     if (want.is_error() || have.is_error()) return true;

@@ -361,6 +361,22 @@ void declare_params(const FnInfo& fn, Fn& typed, Scope& scope) {
   }
 }
 
+/// What a line with a mistake asks of sizes is asked of no caller: it would be the same mistake again.
+void forget_asked(std::vector<Requirement>& asked, size_t first, size_t told, Context& cx) {
+  const std::vector<diagnostics::Diagnostic>& reported = cx.sink->reported();
+  const auto is_same_line = [&](Span a, Span b) {
+    const Span between{a.source, std::min(a.begin, b.begin), std::max(a.begin, b.begin)};
+    return a.source == b.source && cx.source_text(between).find('\n') == std::string::npos;
+  };
+  for (size_t i = told; i < reported.size(); ++i) {
+    const diagnostics::Diagnostic& one = reported[i];
+    if (one.severity != diagnostics::Severity::Error) continue;
+    for (size_t at = asked.size(); at > first; --at) {
+      if (is_same_line(one.span, asked[at - 1].origin)) asked.erase(asked.begin() + long(at - 1));
+    }
+  }
+}
+
 /// Its rule: callers prove it where they can; what only run time knows is seen at its begin.
 Body rule_at_entry(const FnInfo& fn, Scope& scope) {
   Context& cx = scope.cx;
@@ -404,6 +420,7 @@ void check_body_of(Context& cx, FnInfo& fn) {
   if (fn.role == FnRole::Free || fn.role == FnRole::Method) check_defaults(fn.params, fn.module, scope);
   declare_params(fn, typed, scope);
   scope.frames.emplace_back();
+  const size_t asked_before = scope.requirements->size(), told_before = cx.sink->reported().size();
   typed.result = fn.result;
   const bool is_predict = fn.role == FnRole::Step && fn.name == "predict";
   if (is_predict && fn.ast->result) check_outputs(fn, cx);
@@ -436,6 +453,7 @@ void check_body_of(Context& cx, FnInfo& fn) {
   // One that gives what it does not declare was told so.
   if (is_predict && !fn.ast->result && fn.result.kind == Kind::Void) check_outputs(fn, cx);
   typed.body.insert(typed.body.begin(), entry.begin(), entry.end());
+  forget_asked(*scope.requirements, asked_before, told_before, cx);
   track_differentiated(typed, scope);
   typed.locals = std::move(locals);
   cx.program.fns[fn.index] = std::move(typed);

@@ -2,11 +2,11 @@
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/declarations/hook.h"
+#include "dsl/check/declarations/optimizer_rule.h"
 #include "dsl/check/experiment/settings.h"
 #include "dsl/check/expressions/call.h"
 #include "dsl/check/scope/twice.h"
 #include "dsl/diagnostics/suggest.h"
-#include "dsl/resolve/library.h"
 
 namespace ltr::check {
 
@@ -165,37 +165,12 @@ struct ObjectChecker {
     if (state.reduce && !typed.members.empty()) typed.members.back().reduce = state.reduce->text;
   }
 
-  /// What a call of an optimizer's rule takes: the weights, then its settings. Nothing where it is none.
-  const std::vector<ParamInfo>* rule_params(const ast::Expr& value) {
-    const auto* call = value.get<ast::Call>();
-    const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
-    if (name == nullptr) return nullptr;
-    const auto symbol = cx.graph.prelude.find(name->name.text);
-    if (symbol == cx.graph.prelude.end() || symbol->second.kind != SymbolKind::Op) return nullptr;
-    const FnInfo& rule = fn_of(cx, symbol->second);
-    return rule.result.kind == Kind::Optimizer ? &rule.params : nullptr;
-  }
-
-  /// E0301 with what there is, where a call names no function at all.
-  bool report_unknown_rule(const ast::Expr& value, Scope& inner) {
-    const auto* call = value.get<ast::Call>();
-    const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
-    if (name == nullptr || cx.graph.find(object.module, name->name.text) != nullptr ||
-        inner.find_local(name->name.text) || object.members.contains(name->name.text) ||
-        object.fns.contains(name->name.text))
-      return false;
-    const std::vector<std::string> known = resolve::LibraryIndex::get().names("optim/");
-    diagnostics::Diagnostic diagnostic = diag::unknown_name(name->name.span, name->name.text);
-    if (!did_you_mean(diagnostic, name->name.text, name->name.span, known)) note_there_are(diagnostic, known);
-    cx.report(std::move(diagnostic));
-    return true;
-  }
-
   /// `rule = AdamW(lr = 1e-3)`, over the weights of the group.
   Expr check_group_rule(const ast::Setting& setting, const Expr& weights, Scope& inner) {
     const auto* call = setting.value.get<ast::Call>();
-    if (rule_params(setting.value) != nullptr) return check_call(setting.value, *call, inner, weights);
-    if (report_unknown_rule(setting.value, inner)) return error_at(setting.value.span);
+    if (report_weights_beside(setting.value, 0, object, cx)) return error_at(setting.value.span);
+    if (rule_params(setting.value, cx) != nullptr) return check_call(setting.value, *call, inner, weights);
+    if (report_unknown_rule(setting.value, object, inner)) return error_at(setting.value.span);
     Expr value = check_expr(setting.value, inner);
     if (!value.type.is_error())
       cx.report(diag::wrong_type(
@@ -214,7 +189,7 @@ struct ObjectChecker {
         settings.push_back(setting);
         continue;
       }
-      if (const auto* own = rule_params(setting.value)) params = own;
+      if (const auto* own = rule_params(setting.value, cx)) params = own;
       Expr rule = check_group_rule(setting, weights, inner);
       if (!rule.type.is_error()) result.rule = std::move(rule);
     }
@@ -257,7 +232,7 @@ struct ObjectChecker {
 
   void check_optimizer(const ast::Optimizer& optimizer) {
     Scope inner = scope();
-    if (report_unknown_rule(optimizer.value, inner)) {
+    if (report_unknown_rule(optimizer.value, object, inner) || report_weights_beside(optimizer.value, 1, object, cx)) {
       add(optimizer.name, Type::error(), MemberKind::Optimizer, error_at(optimizer.value.span));
       return;
     }
@@ -266,7 +241,7 @@ struct ObjectChecker {
       cx.report(diag::wrong_type(value.span, "an optimizer is wanted here, such as `AdamW(net.weights, lr = lr)`"));
       value.type = Type::error();
     }
-    const std::vector<ParamInfo>* rule = rule_params(optimizer.value);
+    const std::vector<ParamInfo>* rule = rule_params(optimizer.value, cx);
     const auto* made = value.get<node::Call>();
     const bool has_weights = made != nullptr && !made->args.empty();
     const Expr weights = has_weights ? Expr(cx.at(made->args[0].value)) : error_at(value.span);

@@ -35,6 +35,24 @@ std::set<FnId> called_methods(const Program& program) {
   return called;
 }
 
+/// `step val` of a model that no experiment gives a stream to validate on. The other roles have verbs of their own, which say so.
+void check_unfed_val(const ObjectInfo& model, const FnInfo& step, Context& cx) {
+  if (cx.sink->has_errors()) return;  // The stream may be what could not be read.
+  const DataObject* wired = nullptr;
+  for (const Experiment& one : cx.program.experiments) {
+    if (one.model != model.index) continue;
+    const DataObject& data = cx.program.datas[one.data];
+    const bool is_fed = std::any_of(data.streams.begin(), data.streams.end(),
+                                    [](const StreamDecl& stream) { return stream.role == "val"; });
+    if (is_fed || data.streams.empty()) return;
+    wired = &data;
+  }
+  if (wired == nullptr) return;
+  cx.report(diag::uncalled_step(step.ast->name.span, step.name)
+                .label(wired->object.span, "data `{}` has no stream `val`", wired->object.name)
+                .help("give it the records to validate on: `val = … |> collate(…)`, or take the step away"));
+}
+
 }  // namespace
 
 void check_uncalled_steps(Context& cx) {
@@ -47,7 +65,9 @@ void check_uncalled_steps(Context& cx) {
     if (!is_used || object->is_damaged || object->module != 0) continue;
     for (const auto& [name, fn] : object->fns) {
       const bool is_trainers = std::find(kTrainersSteps.begin(), kTrainersSteps.end(), name) != kTrainersSteps.end();
-      if (fn->role != FnRole::Step || is_trainers || called.contains(fn->index)) continue;
+      if (fn->role != FnRole::Step || called.contains(fn->index)) continue;
+      if (name == "val") check_unfed_val(*object, *fn, cx);
+      if (is_trainers) continue;
       if (fn->is_told_log) continue;  // E0423 asks for the name that is meant.
       diagnostics::Diagnostic diagnostic = diag::uncalled_step(fn->ast->name.span, name);
       if (const auto near = step_meant_by(*fn))

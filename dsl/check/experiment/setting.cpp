@@ -132,6 +132,12 @@ bool check_pairs(const node::Call& call, Context& cx) {
     const auto* pair = cx.at(id).get<node::Tuple>();
     if (pair == nullptr || pair->elements.size() != 2) continue;
     const ExprView from = cx.at(pair->elements[0]), count = cx.at(pair->elements[1]);
+    // Where a pair is wanted one number is both of it.
+    if (from.span == count.span) {
+      cx.report(diag::wrong_argument(from.span, "`by_epoch` takes pairs of an epoch and the batches from then on")
+                    .help("`by_epoch([(0, 1), (4, 8)])`"));
+      return false;
+    }
     const auto epoch = evaluate(from, cx.program), batches = evaluate(count, cx.program);
     if (epoch && (epoch->whole < 0 || (before && epoch->whole <= *before))) {
       cx.report(diag::out_of_range(from.span, "the epochs of `by_epoch` begin at 0 or later, and rise"));

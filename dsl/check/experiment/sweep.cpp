@@ -49,6 +49,15 @@ std::vector<std::string> draws_of(const Type& type) {
 Expr check_axis(const ast::Setting& setting, const Hparam& hparam, Scope& scope) {
   Context& cx = scope.cx;
   if (hparam.type.is_error()) return error_at(setting.value.span);
+  const auto* call = setting.value.get<ast::Call>();
+  const auto* callee = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
+  const auto value =
+      callee != nullptr ? cx.graph.setting_values.find(callee->name.text) : cx.graph.setting_values.end();
+  if (setting.is_draw && value != cx.graph.setting_values.end()) {
+    cx.report(diag::wrong_type(setting.value.span, "`in` stands before a list of values, and this is drawn")
+                  .help("`{} = {}`", hparam.name, cx.source_text(setting.value.span)));
+    return error_at(setting.value.span);
+  }
   if (setting.is_draw) {
     Type element = hparam.type;
     element.value.reset();

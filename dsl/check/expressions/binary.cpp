@@ -178,6 +178,23 @@ bool add_unsqueeze_cure(diagnostics::Diagnostic& diagnostic, const ExprView& lon
   return true;
 }
 
+/// What says that two sizes are the same: `as`, of those alone that do not stretch; or, of a matrix lying down, its transpose.
+void add_same_cure(diagnostics::Diagnostic& diagnostic, const ExprView& left, const ExprView& right,
+                   const Context& cx) {
+  const std::vector<Dim>&a = left.type.dims, &b = right.type.dims;
+  if (a.size() == 2 && b.size() == 2 && a[0] == b[1] && a[1] == b[0]) {
+    diagnostic.help("one lies on its side: `{}.transpose(0, 1)`", cx.source_text(right.span));
+    return;
+  }
+  Type same = left.type;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    Dim& dim = same.dims[a.size() - 1 - i];
+    const Dim& other = b[b.size() - 1 - i];
+    if (!dim.size.is_one() && !other.size.is_one()) dim = other;
+  }
+  diagnostic.help("if they are the same, say it: `{} as {}`", cx.source_text(left.span), cx.text(same));
+}
+
 void report_clash(const Sign& sign, const ExprView& left, const ExprView& right, Scope& scope) {
   Context& cx = scope.cx;
   const Operator& op = info(sign.op);
@@ -241,8 +258,7 @@ Expr check_tensors(const Sign& sign, Expr left, Expr right, Span span, Scope& sc
       const bool is_left_longer = left.type.dims.size() >= right.type.dims.size();
       const bool is_cured =
           add_unsqueeze_cure(diagnostic, is_left_longer ? left : right, is_left_longer ? right : left, cx);
-      if (!is_cured && shape.dims && may_agree)
-        diagnostic.help("if they are the same, say it: `{} as {}`", cx.source_text(left.span), cx.text(right.type));
+      if (!is_cured && shape.dims && may_agree) add_same_cure(diagnostic, left, right, cx);
       cx.report(std::move(diagnostic));
       return error_at(span);
     }

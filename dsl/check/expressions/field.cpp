@@ -2,6 +2,7 @@
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/known.h"
+#include "dsl/check/expressions/own_weight.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/check/walk.h"
 #include "dsl/diagnostics/suggest.h"
@@ -157,6 +158,13 @@ void label_field(diagnostics::Diagnostic& diagnostic, const Type& record, const 
 
 }  // namespace
 
+bool is_own_weight(const ExprView& value, const Scope& scope) {
+  const auto* member = value.get<node::Member>();
+  if (member == nullptr || scope.owner == nullptr || !scope.cx.at(member->object).is<node::Self>()) return false;
+  const auto info = scope.owner->members.find(member->name);
+  return info != scope.owner->members.end() && info->second.kind == MemberKind::Weight;
+}
+
 Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
   Context& cx = scope.cx;
   const Type type = base.type;
@@ -177,7 +185,10 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
   if (std::optional<Expr> part = known_part(base, name.text, span, cx, known)) return *part;
   if (type.kind == Kind::Record && is_told_missing(type, name.text, cx)) return error_at(span);
   diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, cx.text(type), name.text);
-  if (type.kind == Kind::Stream && name.text == "vocab") {
+  if (name.text == "weights" && is_own_weight(base, scope)) {
+    diagnostic.help("it is one itself: `{}`", cx.source_text(base.span))
+        .fix({span.source, base.span.end, span.end}, "");
+  } else if (type.kind == Kind::Stream && name.text == "vocab") {
     diagnostic.note("only a stream of characters, which begins with `text_chars`, has a vocabulary");
   } else if (did_you_mean(diagnostic, name.text, name.span, known, diagnostics::WordUse::Attribute)) {
     // `net.parameters()` calls what is no function here.

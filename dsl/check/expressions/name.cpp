@@ -279,6 +279,36 @@ bool help_in_model(diagnostics::Diagnostic& diagnostic, const ast::Name& name, c
   return true;
 }
 
+/// `Adam(weights)` in a model whose members have some: they are named. False if it has none yet.
+bool help_of_weights(diagnostics::Diagnostic& diagnostic, const ast::Name& name, const NameUse& use,
+                     const Scope& scope) {
+  if ((name.text != "weights" && name.text != "parameters") || scope.owner == nullptr) return false;
+  std::map<uint32_t, std::string> owners;  // In the order of declaration.
+  for (const auto& [member, info] : scope.owner->members) {
+    if (info.kind == MemberKind::Weight) owners.emplace(info.span.begin, member);
+    if (info.type.kind == Kind::Block || holds_layers(info.type)) owners.emplace(info.span.begin, member + ".weights");
+  }
+  if (owners.empty()) return false;
+  std::string list;
+  for (const auto& [place, text] : owners) list += (list.empty() ? "" : ", ") + text;
+  if (owners.size() > 1) list = "[" + list + "]";
+  diagnostic.help("of the members it is `{}`", list);
+  if (use.given == nullptr && use.field == nullptr) diagnostic.fix(name.span, list);
+  return true;
+}
+
+/// `Net` of a file that is imported as a whole: `base.Net`. False if none has it.
+bool help_of_module(diagnostics::Diagnostic& diagnostic, const ast::Name& name, const Scope& scope) {
+  const resolve::ModuleGraph& graph = scope.cx.graph;
+  for (const auto& [alias, module] : graph.modules[scope.module].aliases) {
+    if (name.text.starts_with("_") || !graph.modules[module].symbols.contains(name.text)) continue;
+    const std::string code = alias + "." + name.text;
+    diagnostic.help("it is in the file that is imported: `{}`", code).fix(name.span, code);
+    return true;
+  }
+  return false;
+}
+
 /// `words` in an experiment, of the data that it wires.
 bool help_of_data(diagnostics::Diagnostic& diagnostic, const ast::Name& name, const Scope& scope) {
   if (scope.place != Place::Experiment || scope.data == nullptr || !scope.data->members.contains(name.text))
@@ -341,7 +371,8 @@ void report_unknown(const ast::Name& name, Scope& scope, const NameUse& use) {
   }
   if (help_in_hook(diagnostic, name, scope) || help_in_model(diagnostic, name, use, scope) ||
       help_of_data(diagnostic, name, scope) || help_of_field(diagnostic, name, scope) ||
-      help_of_package(diagnostic, name, use, scope)) {
+      help_of_module(diagnostic, name, scope) || help_of_package(diagnostic, name, use, scope) ||
+      help_of_weights(diagnostic, name, use, scope)) {
     take_empty_call(diagnostic, use, scope);
     return scope.cx.report(std::move(diagnostic));
   }

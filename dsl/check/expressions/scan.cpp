@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "dsl/ast/walk.h"
 #include "dsl/check/statements/statements.h"
 
 namespace ltr::check {
@@ -37,12 +38,39 @@ Type stacked_type(const ExprView& value, size_t axis, const Polynomial& size, Sc
   return tuple;
 }
 
+/// A `return` among statements.
+struct FindReturn {
+  const ast::Stmt* found = nullptr;
+
+  void operator()(const ast::Stmt& stmt) {
+    if (stmt.get<ast::Return>() != nullptr) found = &stmt;
+    ast::for_each_child(stmt, *this);
+  }
+  void operator()(const auto&) {}
+};
+
+/// E0322: what another language returns of each step is yielded here.
+bool report_return(const ast::Body& body, Context& cx) {
+  FindReturn look;
+  for (const ast::Stmt& stmt : body) look(stmt);
+  if (look.found == nullptr) return false;
+  diagnostics::Diagnostic diagnostic = diag::wrong_place(look.found->span, "`return` does not leave a `scan`");
+  const auto& value = look.found->get<ast::Return>()->value;
+  if (value)
+    diagnostic.help("what is stacked is yielded, at the end of its body: `yield {}`", cx.source_text(value->span));
+  else
+    diagnostic.help("it goes on to the end of the sequence");
+  cx.report(std::move(diagnostic));
+  return true;
+}
+
 }  // namespace
 
 Expr check_scan(const ast::Expr& expr, const ast::Scan& scan, Scope& scope) {
   Context& cx = scope.cx;
   Expr sequence = check_expr(*scan.sequence, scope);
   const Expr dim = check_as(*scan.dim, Type::of(Kind::Int), scope, "the dim of `scan`");
+  if (report_return(*scan.body, cx)) return error_at(expr.span);
   std::vector<Expr> initials;
   for (const ast::ScanCarry& carry : scan.carried) initials.push_back(check_expr(*carry.initial, scope));
   if (!sequence.type.is_error() && !sequence.type.is_tensor()) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "dsl/check/declarations/declarations.h"
@@ -63,6 +64,30 @@ const char* kind_of(ast::LogKind kind, bool is_metric) {
   return "";
 }
 
+/// An image as loggers take it: `[H, W]`, `[C, H, W]` of at most 4 channels, or several of these.
+bool check_image(const ExprView& value, Context& cx) {
+  const std::vector<Dim>& dims = value.type.dims;
+  const bool has_rest = std::any_of(dims.begin(), dims.end(), [](const Dim& dim) { return dim.group != 0; });
+  if (has_rest) return true;
+  if (dims.size() < 2 || dims.size() > 4) {
+    cx.report(
+        diag::wrong_rank(value.span, "an image is [C, H, W], [N, C, H, W] or [H, W], not " + cx.text(value.type)));
+    return false;
+  }
+  const Element element = value.type.element;
+  if (element != Element::U8 && element != Element::Bool && !is_floating(element)) {
+    cx.report(diag::wrong_element(value.span, "an image is `u8`, or `float` from 0 to 1, not " + cx.text(value.type)));
+    return false;
+  }
+  const auto channels = dims.size() == 2 ? std::nullopt : dims[dims.size() - 3].size.constant();
+  if (!channels || (*channels >= 1 && *channels <= 4)) return true;
+  diagnostics::Diagnostic diagnostic = diag::wrong_rank(
+      value.span, "an image has 1 to 4 channels, and " + cx.text(value.type) + " has " + std::to_string(*channels));
+  if (dims.size() == 3) diagnostic.help("one channel of several images: `.unsqueeze(1)`");
+  cx.report(std::move(diagnostic));
+  return false;
+}
+
 /// The value as loggers take it, an error after a report.
 Expr as_logged(Expr value, const ast::Log& log, Context& cx) {
   const Type& type = value.type;
@@ -82,6 +107,7 @@ Expr as_logged(Expr value, const ast::Log& log, Context& cx) {
     case ast::LogKind::Image:
     case ast::LogKind::Histogram:
       if (!is_metric && !type.is_tensor()) return wrong("a tensor is wanted here");
+      if (log.kind == ast::LogKind::Image && !is_metric && !check_image(value, cx)) return error_at(value.span);
       return value;
     case ast::LogKind::Text: break;
   }

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "dsl/check/expressions/expressions.h"
+#include "dsl/check/expressions/own_weight.h"
 #include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
@@ -209,21 +210,36 @@ Expr convert_record(Expr expr, const Type& wanted, Scope& scope, const char* wha
   return expr;
 }
 
+/// A tensor where weights are wanted: a `weight` of the model itself stands by its name.
+Expr tensor_as_weights(Expr expr, const Type& wanted, Scope& scope, const char* what) {
+  const Span span = expr.span;
+  if (is_own_weight(expr, scope)) return weights_of(std::move(expr), span, scope.cx);
+  const auto* member = expr.get<node::Member>();
+  if (member == nullptr) return fail(expr, wanted, scope, what);
+  const ExprView& holder = scope.cx.at(member->object);
+  diagnostics::Diagnostic diagnostic =
+      diag::wrong_argument(span, std::string(what) + " must be weights, not " + scope.cx.text(expr.type));
+  if (holder.is<node::Self>() && expr.type.element == Element::Float)
+    diagnostic.help("what is trained is declared so: `weight {}: {} = …`", member->name, scope.cx.text(expr.type));
+  else if (!holder.is<node::Self>())
+    diagnostic.help("all of the block: `{}.weights`", scope.cx.source_text(holder.span));
+  scope.cx.report(std::move(diagnostic));
+  return error_at(span);
+}
+
 Expr convert_to_weights(Expr expr, const Type& wanted, Scope& scope, const char* what) {
   if (expr.type.kind == Kind::Weights) return expr;
-  // A `weight` of the model itself: the optimizer takes it by name.
-  const auto* member = expr.get<node::Member>();
-  if (member != nullptr && expr.type.is_tensor() && scope.cx.at(member->object).is<node::Self>()) {
-    const Span span = expr.span;
-    return weights_of(std::move(expr), span, scope.cx);
-  }
+  if (expr.type.is_tensor()) return tensor_as_weights(std::move(expr), wanted, scope, what);
   auto* list = expr.get<node::List>();
   bool all_weights = list != nullptr && !list->elements.empty();
   for (size_t i = 0; list != nullptr && i < list->elements.size(); ++i) {
-    ExprId& element = list->elements[i];
-    const ExprView& one = scope.cx.at(element);
-    if (one.is<node::Member>() && one.type.is_tensor()) element = scope.cx.keep(convert(one, wanted, scope, what));
-    all_weights = all_weights && scope.cx.at(element).type.kind == Kind::Weights;
+    const ExprView& one = scope.cx.at(list->elements[i]);
+    if (one.type.is_tensor()) {
+      Expr part = tensor_as_weights(one, wanted, scope, what);
+      if (part.type.is_error()) return error_at(expr.span);
+      list->elements[i] = scope.cx.keep(std::move(part));
+    }
+    all_weights = all_weights && scope.cx.at(list->elements[i]).type.kind == Kind::Weights;
   }
   if (!all_weights) return fail(expr, wanted, scope, what);
   expr.type = wanted;

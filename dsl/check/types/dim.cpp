@@ -46,10 +46,12 @@ std::optional<Polynomial> dim_name(const ast::Expr& expr, const ast::NameRef& re
     diagnostics::Diagnostic diagnostic = diag::unknown_dim(ref.name.span, name);
     const bool is_near = did_you_mean(diagnostic, name, ref.name.span, near_sizes(scope)) ||
                          did_you_mean(diagnostic, name, ref.name.span, far_sizes(scope));
+    std::string binders;
+    for (const auto& [binder, atom] : scope.dim_names) binders += binder + ", ";
     if (!is_near && scope.place == Place::Data && scope.info == nullptr)
-      diagnostic.help("a size that differs between batches is a binder: `batch[{}] { … }`", name);
+      diagnostic.help("a size that differs between batches is a binder: `batch[{}{}] { … }`", binders, name);
     else if (!is_near)
-      diagnostic.help("a size that differs between calls is a binder: `fn f[{}](…)`", name);
+      diagnostic.help("a size that differs between calls is a binder: `fn f[{}{}](…)`", binders, name);
     scope.cx.report(std::move(diagnostic));
     if (scope.missing_binders == nullptr || is_near) return std::nullopt;
     // What it would have been is not known, so nothing is said about its sizes.
@@ -61,14 +63,19 @@ std::optional<Polynomial> dim_name(const ast::Expr& expr, const ast::NameRef& re
   return dim_of(check_name(expr, ref.name, scope), expr.span, scope);
 }
 
+/// Whether the names that a sum or product is made of are dims.
+bool has_known_names(const ast::Expr& expr, Scope& scope) {
+  if (const auto* ref = expr.get<ast::NameRef>()) return dim_name(expr, *ref, scope).has_value();
+  const auto* binary = expr.get<ast::Binary>();
+  return binary == nullptr || (has_known_names(*binary->left, scope) && has_known_names(*binary->right, scope));
+}
+
 }  // namespace
 
 std::optional<Polynomial> check_dim(const ast::Expr& expr, Scope& scope) {
   if (const auto* ref = expr.get<ast::NameRef>()) return dim_name(expr, *ref, scope);
   // Names inside are looked at first, so that an unknown one is called a dim.
-  if (const auto* binary = expr.get<ast::Binary>()) {
-    if (!check_dim(*binary->left, scope) || !check_dim(*binary->right, scope)) return std::nullopt;
-  }
+  if (!has_known_names(expr, scope)) return std::nullopt;
   return dim_of(check_expr(expr, scope), expr.span, scope);
 }
 

@@ -80,7 +80,12 @@ void report_unknown_type(const ast::Name& name, Scope& scope) {
     if (symbol == nullptr || is_object(symbol->kind)) known.push_back(visible);
   }
   diagnostics::Diagnostic diagnostic = diag::unknown_type(name.span, name.text);
-  if (!did_you_mean(diagnostic, name.text, name.span, known)) note_there_are(diagnostic, types);
+  if (name.text == "list" || name.text == "option")
+    diagnostic.help("it says of what: `{}[int]`", name.text);
+  else if (name.text == "one_of")
+    diagnostic.help("it says of which names: `one_of[min, max]`");
+  else if (!did_you_mean(diagnostic, name.text, name.span, known))
+    note_there_are(diagnostic, types);
   scope.cx.report(std::move(diagnostic));
 }
 

@@ -1,0 +1,65 @@
+#include "dsl/check/declarations/optimizer_rule.h"
+
+#include "dsl/diagnostics/suggest.h"
+#include "dsl/resolve/library.h"
+
+namespace ltr::check {
+
+const std::vector<ParamInfo>* rule_params(const ast::Expr& value, Context& cx) {
+  const auto* call = value.get<ast::Call>();
+  const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
+  if (name == nullptr) return nullptr;
+  const auto symbol = cx.graph.prelude.find(name->name.text);
+  if (symbol == cx.graph.prelude.end() || symbol->second.kind != SymbolKind::Op) return nullptr;
+  const FnInfo& rule = fn_of(cx, symbol->second);
+  return rule.result.kind == Kind::Optimizer ? &rule.params : nullptr;
+}
+
+bool report_unknown_rule(const ast::Expr& value, const ObjectInfo& object, Scope& scope) {
+  const auto* call = value.get<ast::Call>();
+  const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
+  if (name == nullptr || scope.cx.graph.find(object.module, name->name.text) != nullptr ||
+      scope.find_local(name->name.text) || object.members.contains(name->name.text) ||
+      object.fns.contains(name->name.text))
+    return false;
+  const std::vector<std::string> known = resolve::LibraryIndex::get().names("optim/");
+  diagnostics::Diagnostic diagnostic = diag::unknown_name(name->name.span, name->name.text);
+  if (!did_you_mean(diagnostic, name->name.text, name->name.span, known)) note_there_are(diagnostic, known);
+  scope.cx.report(std::move(diagnostic));
+  return true;
+}
+
+namespace {
+
+/// Whether an argument is written as weights are: `net.weights`, or the name of a member that has some.
+bool is_written_weights(const ast::Argument& argument, const ObjectInfo& object) {
+  if (argument.name) return false;
+  if (const auto* field = argument.value->get<ast::Field>()) return field->name.text == "weights";
+  const auto* name = argument.value->get<ast::NameRef>();
+  const auto member = name != nullptr ? object.members.find(name->name.text) : object.members.end();
+  return member != object.members.end() &&
+         (member->second.kind == MemberKind::Weight || member->second.type.kind == Kind::Block);
+}
+
+}  // namespace
+
+bool report_weights_beside(const ast::Expr& value, size_t taken, const ObjectInfo& object, Context& cx) {
+  const auto* call = value.get<ast::Call>();
+  if (call == nullptr || rule_params(value, cx) == nullptr) return false;
+  const std::vector<ast::Argument>& given = call->arguments;
+  size_t count = 0;
+  while (count < given.size() && is_written_weights(given[count], object)) ++count;
+  if (count <= taken) return false;
+  const Span all = source::join(given[0].value->span, given[count - 1].value->span);
+  diagnostics::Diagnostic diagnostic =
+      diag::wrong_argument(given[taken].value->span, taken == 0 ? "the rule of a group has the weights of the group"
+                                                                : "the weights of an optimizer are one argument");
+  if (taken == 0)
+    diagnostic.help("take them away: `{}`", cx.source_text(all));
+  else
+    diagnostic.help("several are a list: `[{}]`", cx.source_text(all)).fix(all, "[" + cx.source_text(all) + "]");
+  cx.report(std::move(diagnostic));
+  return true;
+}
+
+}  // namespace ltr::check
