@@ -230,6 +230,8 @@ class CallMaker {
       moments.writes = {kept};
       moments.flops = flops / 4;
       add(std::move(moments), 0);
+      std::erase(call.reads, gradient);
+      std::erase(call.reads, beside_.at(i));
       read(call, kept);
       flops -= flops / 4;
     }

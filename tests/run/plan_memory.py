@@ -74,10 +74,10 @@ def is_near(what, predicted, measured, near):
 def main():
     with scratch() as folder:
         for name in PROGRAMS:
-            source = SOURCE / name
+            source = pathlib.Path(SOURCE) / name
             program = build(source, folder)
             is_near(f"{source.stem}, planned", sum(planned(source, "native", 1, ())), peak(program, "native", 1, ()), NEAR_PLANNED)
-        source, program = EXAMPLES / "char_gpt.ltr", folder / "char_gpt"
+        source, program = pathlib.Path(EXAMPLES) / "char_gpt.ltr", pathlib.Path(folder) / "char_gpt"
         for ranks, sizes in CASES:
             what = f"{ranks} x {' '.join(map(str, sizes))}"
             measured = peak(program, "torch", ranks, sizes) - peak(program, "torch", ranks, LEAST)
