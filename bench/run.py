@@ -245,6 +245,19 @@ def measure_memory(ltr):
         print(f"| {program.name} | {ours:.0f} | {theirs:.0f} |", flush=True)
 
 
+def measure_planning(ltr, rounds):
+    """What plans of a run's steps take to make, with both rehearsals."""
+    print("\n| planning, ms | 1 thread | 2 threads |\n|---|---|---|")
+    for program in PROGRAMS:
+        cells = []
+        for threads in (1, 2):
+            command = words(ltr.build(program.source), "fit", "--bare", "--mock-data", "--json", "--backend", "native", "--steps", 3,
+                            "--threads", threads)
+            times = [1000 * end_of(answer(*command))["planning_s"] for _ in range(rounds)]
+            cells.append(f"{statistics.median(times):.1f} ({min(times):.1f})")
+        print(f"| {program.name} | {' | '.join(cells)} |", flush=True)
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--ltrc", default=LTRC)
@@ -280,6 +293,7 @@ def main():
         if not given.only:
             measure_compiler(ltr.ltrc, ltr.folder, given.rounds)
             measure_memory(ltr)
+            measure_planning(ltr, given.rounds)
     print(f"\n{time.perf_counter() - started:.0f} s in all, load at the end {os.getloadavg()[0]:.1f}")
 
 

@@ -42,6 +42,7 @@ struct PlanOptions {
   std::vector<std::string> sets;  ///< NAME=VALUE
   std::string devices;            ///< in place of the topology's: cpu[4]
   std::string machine;            ///< row of cluster.def, or a file; empty: by the kind of the topology's devices
+  std::string backend = "auto";   ///< of the run: auto, native, torch
   bool measure = false;           ///< this machine in its place
   bool json = false;
 };

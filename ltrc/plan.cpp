@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "codegen/ir/tables.h"
+#include "codegen/ir/unplanned.h"
 #include "dsl/diagnostics/suggest.h"
 #include "dsl/elaborate/read_value.h"
 #include "ltrc/commands.h"
@@ -185,10 +187,15 @@ std::vector<std::string> unknown_of(const Plan& plan, const Memory& memory, cons
   return lines;
 }
 
+/// Why no plan runs its steps.
+std::string reason_of(const Machinery& machinery) {
+  return machinery.op_by_op.empty() ? "the run has several processes" : machinery.op_by_op;
+}
+
 void print_plan(const std::string& experiment, const Plan& plan, const Machinery& machinery,
                 const elaborate::Cluster& cluster, const Compilation& compilation) {
-  const elaborate::Work work = make_work(plan, machinery, cluster.device);
-  const Memory memory = count_memory(plan, machinery, machinery.layout, work);
+  const elaborate::Work work = make_work(plan, machinery, machinery.layout, cluster.device);
+  const Memory memory = count_memory(plan, machinery, machinery.layout, work, cluster.device);
   const Flops flops = count_flops(plan);
   const auto [trained, fixed] = count_weights(plan);
   fmt::print("{}  {} of {} x {}, {}, {}\n", experiment,
@@ -209,6 +216,7 @@ void print_plan(const std::string& experiment, const Plan& plan, const Machinery
   fmt::print("one update    {} on each device, {} of it in products\n",
              flops_text((flops.forward + flops.backward) * double(plan.accumulate)),
              flops_text(flops.products * double(plan.accumulate)));
+  fmt::print("steps         {}\n", machinery.plans(machinery.layout) ? "planned" : "op by op: " + reason_of(machinery));
   fmt::print("\nmemory of each device\n");
   const auto line = [](const char* what, double bytes, const std::string& more = "") {
     fmt::print("  {:<12}{:>12}{}\n", what, bytes_text(bytes), more.empty() ? "" : "  " + more);
@@ -221,12 +229,14 @@ void print_plan(const std::string& experiment, const Plan& plan, const Machinery
     if (std::find(rules.begin(), rules.end(), optimizer.rule.text) == rules.end()) rules.push_back(optimizer.rule.text);
   }
   line("optimizer", memory.state, fmt::format("{}", fmt::join(rules, ", ")));
-  line("activations", memory.activations,
-       machinery.recompute.empty() ? "results and their gradients, when there are most"
-                                   : "results and their gradients, when there are most, one block computed again");
+  std::string what = "results and their gradients, when there are most";
+  if (machinery.plans(machinery.layout)) what += ", in the memory of the plan or of its rehearsal";
+  if (!machinery.recompute.empty()) what += ", one block computed again";
+  line("activations", memory.activations, what);
   if (memory.buckets > 0) line("buckets", memory.buckets, "gradients on their way");
   if (memory.gathered > 0) line("gathered", memory.gathered, "weights that are whole for a while, and their gradients");
   line("together", memory.sum());
+  if (memory.program > 0) line("process", memory.sum() + memory.program, "with the program and its libraries");
   print_strategies(predict(plan, machinery, cluster), machinery, cluster);
   const std::vector<std::string> unknown = unknown_of(plan, memory, compilation.sources);
   if (!unknown.empty()) fmt::print("\nnot known, and not in these sums:\n");
@@ -235,8 +245,8 @@ void print_plan(const std::string& experiment, const Plan& plan, const Machinery
 
 void print_json(const std::string& experiment, const Plan& plan, const Machinery& machinery,
                 const elaborate::Cluster& cluster, const Compilation& compilation) {
-  const elaborate::Work work = make_work(plan, machinery, cluster.device);
-  const Memory memory = count_memory(plan, machinery, machinery.layout, work);
+  const elaborate::Work work = make_work(plan, machinery, machinery.layout, cluster.device);
+  const Memory memory = count_memory(plan, machinery, machinery.layout, work, cluster.device);
   const Flops flops = count_flops(plan);
   const auto [trained, fixed] = count_weights(plan);
   nlohmann::ordered_json json;
@@ -245,14 +255,21 @@ void print_json(const std::string& experiment, const Plan& plan, const Machinery
   json["devices"] = machinery.devices();
   json["strategy"] = elaborate::to_text(machinery.layout.strategy);
   json["precision"] = machinery.precision;
+  json["is_planned"] = machinery.plans(machinery.layout);
   json["batch"] = plan.batch ? nlohmann::ordered_json(*plan.batch) : nlohmann::ordered_json();
   json["accumulate"] = plan.accumulate;
   json["weights"] = {{"trained", trained}, {"not_trained", fixed}};
   json["flops_per_batch"] = {{"forward", flops.forward}, {"backward", flops.backward}, {"products", flops.products}};
-  json["bytes_per_device"] = {{"weights", memory.weights},         {"buffers", memory.buffers},
-                              {"gradients", memory.gradients},     {"optimizer", memory.state},
-                              {"activations", memory.activations}, {"buckets", memory.buckets},
-                              {"gathered", memory.gathered},       {"together", memory.sum()}};
+  json["bytes_per_device"] = {
+      {"weights", memory.weights},   {"buffers", memory.buffers},         {"gradients", memory.gradients},
+      {"optimizer", memory.state},   {"activations", memory.activations}, {"buckets", memory.buckets},
+      {"gathered", memory.gathered}, {"together", memory.sum()},          {"program", memory.program}};
+  if (machinery.plans(machinery.layout)) {
+    const PlannedWork planned = count_planned(plan, machinery, cluster.device);
+    json["planned"] = {{"calls", planned.calls},     {"products", planned.products},
+                       {"few", planned.few},         {"operations", planned.operations},
+                       {"bytes_s", planned.bytes_s}, {"seconds", planned.seconds}};
+  }
   json.update(strategies_json(predict(plan, machinery, cluster), cluster));
   json["parameters"] = nlohmann::ordered_json::array();
   for (const elaborate::Weight& weight : plan.tree.weights) {
@@ -324,6 +341,24 @@ std::optional<elaborate::Cluster> choose_machine(const PlanOptions& options, con
   return std::nullopt;
 }
 
+/// Why the steps of a run have no plan, as the runtime has it (`runtime/train/plan_runner.cpp`); "" if they have.
+std::string find_op_by_op(const PlanOptions& options, const Machinery& machinery, const check::Experiment& experiment,
+                          Compilation& compilation) {
+  if (options.backend == "torch") return "as --backend torch has it";
+  if (machinery.kind == "cuda") return "the run computes on a GPU";
+  if (machinery.precision != "f32") return "the run computes in " + machinery.precision;
+  const ir::Module module = to_ir(compilation, "", nullptr);
+  for (const ir::ExperimentInfo& one : module.tables->experiments) {
+    if (one.name != experiment.name) continue;
+    for (const ir::StepInfo& step : one.steps) {
+      const auto found = step.role == "train" ? ir::find_unplanned(module, step.fn) : std::nullopt;
+      if (found)
+        return fmt::format("it {} ({}:{})", reason_of(found->what), module.files[found->loc.file], found->loc.line);
+    }
+  }
+  return "";
+}
+
 /// False after a message: the device computes in this precision.
 bool check_precision(const elaborate::Device& device, const std::string& precision) {
   if (device.flops(precision) > 0) return true;
@@ -358,8 +393,9 @@ int run_plan(const PlanOptions& options, const Common& common) {
     if (!read_set(set, program, numbers, topology_sets)) return kUsage;
   }
   if (!options.devices.empty()) topology_sets["devices"] = options.devices;
-  const auto machinery = read_topology(program, *experiment, *topology, topology_sets, numbers);
+  auto machinery = read_topology(program, *experiment, *topology, topology_sets, numbers);
   if (!machinery) return kUsage;
+  machinery->op_by_op = find_op_by_op(options, *machinery, *experiment, compilation);
   numbers.world = machinery->devices();
   const auto machine = choose_machine(options, *machinery);
   if (!machine || !check_precision(machine->device, machinery->precision)) return kUsage;

@@ -24,7 +24,10 @@ struct Machinery {
   std::string block;  ///< at which weights are divided, "" if it names none
   std::vector<std::string> recompute;
   double bucket_bytes = 25.0 * 1024 * 1024;
+  std::string op_by_op;  ///< why steps have no plan, "" if they have
 
+  /// Whether the devices of this layout run plans.
+  bool plans(const elaborate::Layout& on) const { return op_by_op.empty() && on.ranks() == 1; }
   int64_t devices() const { return per_node * nodes; }
 };
 
@@ -37,6 +40,7 @@ struct Memory {
   double activations = 0;  ///< results kept for the backward pass
   double buckets = 0;      ///< gradients on their way
   double gathered = 0;     ///< divided weights that are whole for a while, and their gradients
+  double program = 0;      ///< of the process beside its tensors, on a core; not in the sum
   std::vector<std::string> unknown;
 
   double sum() const { return weights + buffers + gradients + state + activations + buckets + gathered; }
@@ -52,9 +56,11 @@ std::optional<Machinery> read_topology(const check::Program& program, const chec
                                        const elaborate::Options& numbers);
 /// The path of the outermost block with the code of `object` whose results are computed again; "" if there is none.
 std::string recomputed_block(const elaborate::Plan& plan, const Machinery& machinery, elaborate::ObjectId object);
-/// On each device of `layout`; `work` has the blocks of the plan.
+/// For each entry of the tape that path.
+std::vector<std::string> recomputed_blocks(const elaborate::Plan& plan, const Machinery& machinery);
+/// On `device` of `layout`; `work` has the blocks of the plan.
 Memory count_memory(const elaborate::Plan& plan, const Machinery& machinery, const elaborate::Layout& layout,
-                    const elaborate::Work& work);
+                    const elaborate::Work& work, const elaborate::Device& device);
 
 struct Flops {
   double forward = 0;
@@ -71,8 +77,20 @@ double result_bytes(const std::string& precision);
 /// Tensors of a weight's size that an optimizer's rule keeps; nothing if the rule is not known.
 std::optional<int> states_of(const elaborate::Value& rule);
 
-/// One update of the plan on one device.
-elaborate::Work make_work(const elaborate::Plan& plan, const Machinery& machinery, const elaborate::Device& device);
+/// One update of the plan on one device of `layout`.
+elaborate::Work make_work(const elaborate::Plan& plan, const Machinery& machinery, const elaborate::Layout& layout,
+                          const elaborate::Device& device);
+
+/// Of a planned batch on a core.
+struct PlannedWork {
+  double calls = 0;       ///< of kernels
+  double products = 0;    ///< FLOP of products
+  double few = 0;         ///< and of those of few numbers
+  double operations = 0;  ///< of other functions
+  double bytes_s = 0;     ///< in which bytes are moved
+  double seconds = 0;     ///< all of it
+};
+PlannedWork count_planned(const elaborate::Plan& plan, const Machinery& machinery, const elaborate::Device& device);
 
 /// A strategy on the devices of a topology. All times are simulated.
 struct StrategyRow {

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "dsl/elaborate/liveness.h"
+#include "dsl/elaborate/planned.h"
 #include "ltrc/plan.h"
 #include "runtime/tables/rule_states.h"
 
@@ -75,17 +76,12 @@ std::string recomputed_block(const Plan& plan, const Machinery& machinery, elabo
   return outermost;
 }
 
-namespace {
-
-/// For each entry of the tape the block whose results are computed again; "" if they are kept.
 std::vector<std::string> recomputed_blocks(const Plan& plan, const Machinery& machinery) {
   std::vector<std::string> blocks;
   for (const elaborate::Operation& operation : plan.tape)
     blocks.push_back(machinery.recompute.empty() ? "" : recomputed_block(plan, machinery, operation.object));
   return blocks;
 }
-
-}  // namespace
 
 namespace {
 
@@ -100,10 +96,30 @@ double bucket_bytes(const Layout& layout, const elaborate::Work& work, double gr
   return 2 * (2 + (ranks - 1) / ranks) * std::min(work.bucket_bytes, gradients) * work.wire;
 }
 
+/// The memory of a plan, where gradients lie, too; its rehearsal is over when they come.
+void add_planned(const elaborate::PlannedStep& step, const elaborate::Work& work, Memory& memory) {
+  const double number = result_bytes("f32");
+  // With several batches an update their sum is beside.
+  if (work.accumulate == 1) memory.gradients = number * step.gradients;
+  const double own = work.accumulate == 1 ? memory.gradients : 0;
+  memory.activations = std::max(0.0, number * std::max(step.peak, step.rehearsed) - own);
+}
+
+/// Of the process beside its tensors: what each function that it calls makes its libraries load is as good as the same.
+double program_bytes(const Plan& plan, const elaborate::Device& device) {
+  std::set<library::Id> functions;
+  for (const elaborate::Operation& operation : plan.tape) {
+    if (!operation.is_view) functions.insert(operation.function);
+  }
+  return device.program_bytes + device.function_bytes * double(functions.size());
+}
+
 }  // namespace
 
-Memory count_memory(const Plan& plan, const Machinery& machinery, const Layout& layout, const elaborate::Work& work) {
+Memory count_memory(const Plan& plan, const Machinery& machinery, const Layout& layout, const elaborate::Work& work,
+                    const elaborate::Device& device) {
   Memory memory;
+  memory.program = program_bytes(plan, device);
   std::vector<double> bytes;
   std::set<elaborate::WeightId> trained;
   for (const elaborate::Weight& weight : plan.tree.weights) {
@@ -119,6 +135,10 @@ Memory count_memory(const Plan& plan, const Machinery& machinery, const Layout& 
       memory.state += states.value_or(0) * bytes[id];
       if (trained.insert(id).second) memory.gradients += bytes[id];
     }
+  }
+  if (machinery.plans(layout)) {
+    add_planned(elaborate::plan_step(plan, recomputed_blocks(plan, machinery)), work, memory);
+    return memory;
   }
   const double result = result_bytes(machinery.precision);
   const double gradient = bytes_of(check::Element::Float, machinery.precision);

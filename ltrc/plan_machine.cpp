@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -38,6 +39,12 @@ constexpr Constant<Device> kOfDevice[] = {
     {"scalar_rate", &Device::scalar_rate, true},
     {"cache_bytes", &Device::cache_bytes, true},
     {"cache_bandwidth", &Device::cache_bandwidth, true},
+    {"plan_share", &Device::plan_share, true},
+    {"plan_small_share", &Device::plan_small_share, true},
+    {"plan_rate", &Device::plan_rate, true},
+    {"plan_call_s", &Device::plan_call_s, true},
+    {"program_bytes", &Device::program_bytes, true},
+    {"function_bytes", &Device::function_bytes, true},
 };
 constexpr Constant<Link> kOfLink[] = {{"bandwidth", &Link::bandwidth}, {"latency_s", &Link::latency_s}};
 constexpr Constant<Cluster> kOfCluster[] = {{"memory_bytes", &Cluster::memory_bytes, true},
@@ -90,8 +97,10 @@ Cluster read_cluster(const ordered_json& json) {
   cluster.device.source = text_at(device, "source");
   read_numbers(device, cluster.device, kOfDevice);
   // The rates of a core divide times.
-  if (cluster.device.is_core() && (cluster.device.small_share == 0 || cluster.device.scalar_rate == 0))
-    throw NoMachine{"a core has `small_share` and `scalar_rate` above 0"};
+  const Device& of = cluster.device;
+  if (of.is_core() && std::min({of.small_share, of.scalar_rate, of.plan_share, of.plan_small_share, of.plan_rate}) == 0)
+    throw NoMachine{
+        "a core has `small_share`, `scalar_rate`, `plan_share`, `plan_small_share` and `plan_rate` above 0"};
   cluster.within = read_link(member_at(json, "within"));
   cluster.between = read_link(member_at(json, "between"));
   const ordered_json& cores = member_at(json, "cores");

@@ -49,9 +49,9 @@ std::vector<StrategyRow> predict(const Plan& plan, const Machinery& machinery, c
   std::vector<StrategyRow> rows;
   for (const Layout& layout : layouts_of(machinery)) {
     const elaborate::Device device = cluster.shared_by(layout.on_node());
-    const elaborate::Work work = make_work(plan, machinery, device);
+    const elaborate::Work work = make_work(plan, machinery, layout, device);
     StrategyRow row{
-        layout, count_memory(plan, machinery, layout, work), elaborate::step_s(work, layout, cluster), 1, {}};
+        layout, count_memory(plan, machinery, layout, work, device), elaborate::step_s(work, layout, cluster), 1, {}};
     if (!rows.empty()) row.efficiency = rows.front().step_s / row.step_s;
     if (device.memory_bytes > 0) row.fits = row.memory.sum() <= kUsable * device.memory_bytes;
     rows.push_back(std::move(row));
@@ -133,7 +133,8 @@ nlohmann::ordered_json strategies_json(const std::vector<StrategyRow>& rows, con
                                     {"activations", memory.activations},
                                     {"buckets", memory.buckets},
                                     {"gathered", memory.gathered},
-                                    {"together", memory.sum()}}},
+                                    {"together", memory.sum()},
+                                    {"program", memory.program}}},
                                   {"update_s", row.step_s},
                                   {"efficiency", row.efficiency},
                                   {"fits", row.fits ? nlohmann::ordered_json(*row.fits) : nlohmann::ordered_json()}});

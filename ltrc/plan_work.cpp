@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "dsl/elaborate/planned.h"
 #include "ltrc/plan.h"
 
 namespace ltr::driver {
@@ -22,8 +23,14 @@ constexpr double kLeastWork = 2'000'000;
 
 class WorkMaker {
  public:
-  WorkMaker(const Plan& plan, const Machinery& machinery, const elaborate::Device& device)
-      : plan_(plan), machinery_(machinery), device_(device), bandwidth_(device.bandwidth) {}
+  WorkMaker(const Plan& plan, const Machinery& machinery, bool is_planned, const elaborate::Device& device)
+      : plan_(plan), machinery_(machinery), is_planned_(is_planned), device_(device), bandwidth_(device.bandwidth) {}
+
+  PlannedWork run_planned() {
+    add_weights();
+    choose_bandwidth();
+    return planned();
+  }
 
   Work run() {
     work_.bucket_bytes = machinery_.bucket_bytes;
@@ -34,10 +41,15 @@ class WorkMaker {
     find_units();
     add_weights();
     choose_bandwidth();
-    for (const Operation& operation : plan_.tape) unit_of(operation).forward_s += forward_s(operation);
-    for (const elaborate::Backward& backward : plan_.backwards) add_backward(backward);
+    if (is_planned_) leave_rows_alone();
     // Each gradient is read once, each weight and state read and written.
     work_.update_s = (2 * all_weights_ + all_gradients_ + 2 * all_states_) / bandwidth_ + device_.launch_s;
+    if (is_planned_) {
+      work_.rest.forward_s = planned().seconds;
+      return std::move(work_);
+    }
+    for (const Operation& operation : plan_.tape) unit_of(operation).forward_s += forward_s(operation);
+    for (const elaborate::Backward& backward : plan_.backwards) add_backward(backward);
     return std::move(work_);
   }
 
@@ -97,6 +109,34 @@ class WorkMaker {
       results += operation.is_view ? 0 : double(operation.output_elements.value_or(0));
     const double all = all_weights_ + all_gradients_ + all_states_ + results * result_bytes(machinery_.precision);
     if (all <= device_.cache_bytes) bandwidth_ = device_.cache_bandwidth;
+  }
+
+  /// Of a table whose gradient is of the rows that were read, the others do not move.
+  void leave_rows_alone() {
+    const double gradients = elaborate::plan_step(plan_, recomputed_blocks(plan_, machinery_)).gradients *
+                             result_bytes(machinery_.precision);
+    all_weights_ -= all_gradients_ - gradients;
+    all_gradients_ = gradients;
+  }
+
+  /// Of a batch, all of its calls.
+  PlannedWork planned() const {
+    const elaborate::PlannedStep step = elaborate::plan_step(plan_, recomputed_blocks(plan_, machinery_));
+    PlannedWork work;
+    for (const elaborate::PlannedCall& call : step.calls) {
+      double numbers = call.given;
+      for (const auto* values : {&call.reads, &call.writes}) {
+        for (const size_t value : *values) numbers += step.values[value];
+      }
+      work.calls += 1;
+      (call.is_small ? work.few : work.products) += call.flops;
+      work.operations += call.operations;
+      work.bytes_s += bytes_s(numbers);
+    }
+    const double flops = device_.flops(machinery_.precision);
+    work.seconds = work.calls * device_.plan_call_s + work.products / (flops * device_.plan_share) +
+                   work.few / (flops * device_.plan_small_share) + work.operations / device_.plan_rate + work.bytes_s;
+    return work;
   }
 
   /// A product that the runtime leaves to MKL.
@@ -162,6 +202,7 @@ class WorkMaker {
 
   const Plan& plan_;
   const Machinery& machinery_;
+  const bool is_planned_;
   const elaborate::Device& device_;
   double bandwidth_;
   Work work_;
@@ -174,8 +215,13 @@ class WorkMaker {
 
 }  // namespace
 
-Work make_work(const Plan& plan, const Machinery& machinery, const elaborate::Device& device) {
-  return WorkMaker(plan, machinery, device).run();
+Work make_work(const Plan& plan, const Machinery& machinery, const elaborate::Layout& layout,
+               const elaborate::Device& device) {
+  return WorkMaker(plan, machinery, machinery.plans(layout), device).run();
+}
+
+PlannedWork count_planned(const Plan& plan, const Machinery& machinery, const elaborate::Device& device) {
+  return WorkMaker(plan, machinery, true, device).run_planned();
 }
 
 }  // namespace ltr::driver

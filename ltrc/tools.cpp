@@ -53,6 +53,8 @@ void Tools::add_to(CLI::App& app, Common& common) {
   CLI::Option* machine = plan->add_option(
       "--machine", plan_.machine,
       "what times are predicted for: cpu, a100, h100, v100, p100, or a plan that --measure --json wrote");
+  plan->add_option("--backend", plan_.backend, "of the run: auto, native or torch")
+      ->check(CLI::IsMember({"auto", "native", "torch"}));
   plan->add_flag("--measure", plan_.measure, "measure this machine, and predict for it")->excludes(machine);
   plan->add_flag("--json", plan_.json, "for programs");
 

@@ -15,13 +15,17 @@ std::vector<Device> make_devices() {
   {#name,         kind,         source, (memory) * kGiB,   (f32) * 1e12,   (tf32) * 1e12,      \
    (bf16) * 1e12, (f16) * 1e12, share,  (bandwidth) * 1e9, (launch) * 1e-6},
 #define LTR_CORE(device, small, find, scalar, meet, cache, cache_bandwidth)
+#define LTR_PLANNED(device, products, small, rate, call)
+#define LTR_PROCESS(device, program, function)
 #define LTR_LINK(name, bandwidth, latency, source)
 #define LTR_CLUSTER(name, device, within, between)
 #include "dsl/elaborate/cluster.def"
   };
-  const auto add = [&](const char* name, double small, double find, double scalar, double meet, double cache,
+  const auto row = [&](const char* name) -> Device& {
+    return *std::find_if(rows.begin(), rows.end(), [&](const Device& one) { return one.name == name; });
+  };
+  const auto add = [&](Device& device, double small, double find, double scalar, double meet, double cache,
                        double cache_bandwidth) {
-    Device& device = *std::find_if(rows.begin(), rows.end(), [&](const Device& one) { return one.name == name; });
     device.small_share = small;
     device.find_s = find;
     device.meet_s = meet;
@@ -29,9 +33,22 @@ std::vector<Device> make_devices() {
     device.cache_bytes = cache;
     device.cache_bandwidth = cache_bandwidth;
   };
+  const auto add_planned = [&](Device& device, double products, double small, double rate, double call) {
+    device.plan_share = products;
+    device.plan_small_share = small;
+    device.plan_rate = rate;
+    device.plan_call_s = call;
+  };
+  const auto add_process = [&](Device& device, double program, double function) {
+    device.program_bytes = program;
+    device.function_bytes = function;
+  };
 #define LTR_DEVICE(name, kind, memory, f32, tf32, bf16, f16, share, bandwidth, launch, source)
 #define LTR_CORE(device, small, find, scalar, meet, cache, cache_bandwidth) \
-  add(#device, small, (find) * 1e-6, (scalar) * 1e9, (meet) * 1e-6, (cache) * kMiB, (cache_bandwidth) * 1e9);
+  add(row(#device), small, (find) * 1e-6, (scalar) * 1e9, (meet) * 1e-6, (cache) * kMiB, (cache_bandwidth) * 1e9);
+#define LTR_PLANNED(device, products, small, rate, call) \
+  add_planned(row(#device), products, small, (rate) * 1e9, (call) * 1e-6);
+#define LTR_PROCESS(device, program, function) add_process(row(#device), (program) * kMiB, (function) * kMiB);
 #define LTR_LINK(name, bandwidth, latency, source)
 #define LTR_CLUSTER(name, device, within, between)
 #include "dsl/elaborate/cluster.def"
@@ -47,6 +64,8 @@ const std::vector<Link>& links() {
   static const std::vector<Link> kRows = {
 #define LTR_DEVICE(name, kind, memory, f32, tf32, bf16, f16, share, bandwidth, launch, source)
 #define LTR_CORE(device, small, find, scalar, meet, cache, cache_bandwidth)
+#define LTR_PLANNED(device, products, small, rate, call)
+#define LTR_PROCESS(device, program, function)
 #define LTR_LINK(name, bandwidth, latency, source) {#name, source, (bandwidth) * 1e9, (latency) * 1e-6},
 #define LTR_CLUSTER(name, device, within, between)
 #include "dsl/elaborate/cluster.def"
@@ -77,9 +96,9 @@ Device Cluster::shared_by(int64_t ranks) const {
   if (bandwidth > 0) one.bandwidth = std::min(device.bandwidth, bandwidth / double(at_once));
   const double turns = double(ranks) / double(at_once);
   for (double* rate : {&one.f32_flops, &one.tf32_flops, &one.bf16_flops, &one.f16_flops, &one.scalar_rate,
-                       &one.bandwidth, &one.cache_bandwidth})
+                       &one.plan_rate, &one.bandwidth, &one.cache_bandwidth})
     *rate /= turns;
-  for (double* seconds : {&one.launch_s, &one.find_s, &one.meet_s}) *seconds *= turns;
+  for (double* seconds : {&one.launch_s, &one.find_s, &one.meet_s, &one.plan_call_s}) *seconds *= turns;
   return one;
 }
 
@@ -87,6 +106,8 @@ const std::vector<Cluster>& clusters() {
   static const std::vector<Cluster> kRows = {
 #define LTR_DEVICE(name, kind, memory, f32, tf32, bf16, f16, share, bandwidth, launch, source)
 #define LTR_CORE(device, small, find, scalar, meet, cache, cache_bandwidth)
+#define LTR_PLANNED(device, products, small, rate, call)
+#define LTR_PROCESS(device, program, function)
 #define LTR_LINK(name, bandwidth, latency, source)
 #define LTR_CLUSTER(name, device, within, between) \
   {#name, row(devices(), #device), row(links(), #within), row(links(), #between)},

@@ -23,6 +23,16 @@ struct Device {
   double cache_bytes = 0;      ///< of the last cache
   double cache_bandwidth = 0;  ///< of what lies in it
 
+  // Of a core whose steps are planned.
+  double plan_share = 0;        ///< of the FLOP/s that products reach
+  double plan_small_share = 0;  ///< and those of few numbers
+  double plan_rate = 0;         ///< operations a second of functions of elements and of rows
+  double plan_call_s = 0;       ///< that each call takes beside
+
+  // Of the process beside its tensors.
+  double program_bytes = 0;   ///< it and its libraries
+  double function_bytes = 0;  ///< for each function of the library that it calls
+
   bool is_core() const { return kind == "cpu"; }
   /// Of products in this precision: `f32`, `bf16` and so on; 0 if the device has none.
   double flops(const std::string& precision) const;

@@ -409,9 +409,9 @@ class FitVerb {
     const Division::Held held = held_of(*start_.root);
     Str out = fmt::format(
         "\"step\":{},\"epoch\":{},\"outcome\":{},\"reason\":{},\"exit_code\":{},\"left_out\":{},\"seconds\":{},"
-        "\"exchange_s\":{},\"exchange_wait_s\":{},\"held_bytes\":{:.0f},\"values\":{{",
+        "\"planning_s\":{},\"exchange_s\":{},\"exchange_wait_s\":{},\"held_bytes\":{:.0f},\"values\":{{",
         report.steps, report.epochs, doors::json_string(report.outcome), doors::json_string(report.reason),
-        report.exit_code, report.left_out, doors::json_number(report.total_s),
+        report.exit_code, report.left_out, doors::json_number(report.total_s), doors::json_number(report.planning_s),
         doors::json_number(report.exchanged.exchange_s), doors::json_number(report.exchanged.wait_s),
         held.weights + held.gradients + held.states);
     for (const auto& [name, value] : report.last) {

@@ -65,8 +65,9 @@ class Backward {
   }
 
   void add(ValueId of, ValueId gradient, const Location& location) {
-    if (gradient == kNone) return;
+    if (gradient == kNone || of == kNone) return;
     note_sizes(of, gradient);
+    if (!graph_.values[of].needs_grad) return;
     const auto [known, is_first] = gradients_.try_emplace(of, gradient);
     if (is_first) return;
     Builder builder(graph_, location);

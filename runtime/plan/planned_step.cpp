@@ -20,7 +20,10 @@ PlannedStep::PlannedStep(Recording recording)
     if (node.op == Op::grad && !recording_.refusal)
       recording_.refusal = Refusal{reason_of(Unplanned::InnerGradient), node.location};
   }
-  if (!recording_.refusal) differentiate_marks();
+  if (recording_.refusal) return;
+  const auto begin = Stopwatch::Clock::now();
+  differentiate_marks();
+  planning_.gradients = Stopwatch::since(begin);
   if (recording_.refusal) return;
   deaths_ = deaths();
   reference_.emplace(recording_.graph, recording_.kept);
@@ -150,13 +153,17 @@ void PlannedStep::prepare(const Batch& batch, int threads, const std::shared_ptr
       if (part.rests[i]) of_tables.insert(part.gradients[i]);
     }
   }
+  const auto begin = Stopwatch::Clock::now();
   find_sizes(batch, order);
+  planning_.sizes = Stopwatch::since(begin);
   // What one run op by op took is not what the plan will.
   reference_.reset();
   give_back_memory();
+  const auto sized = Stopwatch::Clock::now();
   cpu_ = std::make_unique<CpuPlan>(recording_.graph, recording_.kept, order, batch.size, threads, arena,
                                    std::move(of_tables));
   cpu_->stay_alone_if_small();
+  planning_.calls = Stopwatch::since(sized);
 }
 
 /// Of gradients, and of what their rules need: the recording had none of them.
@@ -228,7 +235,7 @@ void PlannedStep::run(Context& cx, const Batch& batch, const GradientUse& use) {
   if (!measured_) return run_all(cx, batch, use);
   const auto begin = Stopwatch::Clock::now();
   run_all(cx, batch, use);
-  measured_->seconds += std::chrono::duration<double>(Stopwatch::Clock::now() - begin).count();
+  measured_->seconds += Stopwatch::since(begin);
   measured_->runs += 1;
 }
 

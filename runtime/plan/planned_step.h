@@ -15,6 +15,16 @@ struct GradientUse {
   bool takes_rows = false;  ///< those of tables may be sparse
 };
 
+/// Where the time that a plan took to make went, in seconds.
+struct PlanningTimes {
+  double recording = 0;  ///< runs that were listened to
+  double gradients = 0;  ///< differentiating
+  double sizes = 0;      ///< of gradients
+  double calls = 0;      ///< kernels, their order and their places
+
+  double sum() const { return recording + gradients + sizes + calls; }
+};
+
 class PlannedStep {
  public:
   explicit PlannedStep(Recording recording);
@@ -29,6 +39,8 @@ class PlannedStep {
   /// Does with `batch` what the step would: computes, and calls `cx` in the same order. Losses that are minimized have their
   /// gradient, and draws come from the key of this thread. Errors are those of the step, at its lines.
   void run(Context& cx, const Batch& batch, const GradientUse& use);
+  /// What making it took, without its recording.
+  const PlanningTimes& planning() const { return planning_; }
   /// How it runs on this machine; null where the reference runs it.
   const CpuPlan* cpu_plan() const { return cpu_.get(); }
   /// Times are taken from now on.
@@ -93,6 +105,7 @@ class PlannedStep {
   std::vector<bool> ran_;  ///< parts
   GradientUse use_;
   Option<Measured> measured_;
+  PlanningTimes planning_;
 };
 
 }  // namespace ltr::plan

@@ -74,6 +74,7 @@ void Fit::fill(FitReport& report) {
   report.left_out_text = cx_.left_out.summary();
   report.val_s = times_.val_s;
   report.checkpoint_s = times_.checkpoint_s;
+  report.planning_s = cx_.planning_s();
   report.exchanged = cx_.exchange_times();
   report.data_wait_s = feed_->waited_s();
   // To this moment, as the others: the last checkpoint is written after training has ended.

@@ -20,6 +20,7 @@ namespace {
 using plan::PlannedStep;
 using plan::Recording;
 using plan::Refusal;
+using plan::Stopwatch;
 
 /// What of a batch and of the weights decides the graph, in numbers.
 void read_key(const StepInfo& step, const RunRequest& request, const Batch& batch, size_t stream,
@@ -100,6 +101,8 @@ class PlanRunner : public StepRunner {
         {.is_alone = !step.is_manual && session_.is_alone(), .takes_rows = !step.is_manual && session_.takes_rows()});
   }
 
+  double planning_s() const override { return planning_s_; }
+
   Str explain() const override {
     Str text;
     for (const StepInfo& step : session_.request.experiment.steps) {
@@ -120,6 +123,7 @@ class PlanRunner : public StepRunner {
  private:
   struct Planned {
     std::unique_ptr<PlannedStep> step;
+    plan::PlanningTimes times;
     int64_t samples = 0;
     Option<Recording> first;  ///< until a second one was the same
   };
@@ -131,8 +135,13 @@ class PlanRunner : public StepRunner {
     Str text = fmt::format("step {}, batches of {}: {} operations", step.name, form.samples,
                            form.step->recording().graph.nodes.size());
     if (plan == nullptr) return text + ", one by one with LibTorch\n";
-    text += fmt::format(", planned for {} thread{}, {:.1f} MiB of values\n", plan->threads(),
-                        plan->threads() == 1 ? "" : "s", double(plan->bytes()) / (1 << 20));
+    const plan::PlanningTimes& times = form.times;
+    text += fmt::format(
+        ", planned for {} thread{}, {:.1f} MiB of values\n  made in {:.1f} ms: rehearsals {:.1f}, gradients {:.1f}, "
+        "sizes "
+        "{:.1f}, calls {:.1f}\n",
+        plan->threads(), plan->threads() == 1 ? "" : "s", double(plan->bytes()) / (1 << 20), times.sum() * 1e3,
+        times.recording * 1e3, times.gradients * 1e3, times.sizes * 1e3, times.calls * 1e3);
     if (!session_.request.flags.profile) return text + plan->text();
     const plan::Measured measured = form.step->measured();
     return measured.runs > 0 ? text + plan::profile_text(measured) : text;
@@ -147,9 +156,11 @@ class PlanRunner : public StepRunner {
         plans, [&](const Planned& planned) { return holds(planned.step->recording().guards, session_); });
     if (known == plans.end()) return plan(step, batch, stream, number, plans);
     if (known->first) {
+      const auto begin = Stopwatch::Clock::now();
       // A second recording tells whether the step does the same in each run.
-      const Option<Refusal> refusal = difference(*known->first, record(step, batch, stream, number, {}));
+      const Option<Refusal> refusal = difference(*known->first, record(step, batch, stream, number, &known->times, {}));
       known->first.reset();
+      planning_s_ += Stopwatch::since(begin);
       if (refusal) return give_up(step, *refusal);
     }
     return known->step.get();
@@ -157,11 +168,13 @@ class PlanRunner : public StepRunner {
 
   PlannedStep* plan(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number,
                     std::vector<Planned>& plans) {
+    const auto begin = Stopwatch::Clock::now();
     const Str key = fmt::format("{}", fmt::join(key_, ","));
     std::unique_ptr<PlannedStep> planned;
+    plan::PlanningTimes times;
     Option<Refusal> refusal;
     bool is_admitted = true;
-    Recording recording = record(step, batch, stream, number, [&](const Recording& found) {
+    Recording recording = record(step, batch, stream, number, &times, [&](const Recording& found) {
       refusal = found.refusal;
       if (refusal) return;
       is_admitted = session_.planned_forms.admits(step.name, form_of(key, found.guards));
@@ -172,13 +185,17 @@ class PlanRunner : public StepRunner {
       planned->prepare(batch, session_.threads.all(), arena_);
       if (session_.request.flags.profile) planned->measure();
     });
+    planning_s_ += Stopwatch::since(begin);
     if (!is_admitted) {
       refusal = Refusal{
           fmt::format("comes in more than {} forms: sizes of batches, and counts that it reads", PlannedForms::kMost),
           {}};
     }
     if (refusal) return give_up(step, *refusal);
-    plans.push_back({std::move(planned), batch.size, std::move(recording)});
+    const double recording_s = times.recording;
+    times = planned->planning();
+    times.recording = recording_s;
+    plans.push_back({std::move(planned), times, batch.size, std::move(recording)});
     return plans.back().step.get();
   }
 
@@ -202,9 +219,11 @@ class PlanRunner : public StepRunner {
     session_.request.progress.notice(fmt::format("{} runs op by op: it {}{}", what, refusal.reason, place));
   }
 
-  /// Runs the step on `batch` and listens, then calls `then` with what was recorded; nothing of it stays.
-  Recording record(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number,
+  /// Runs the step on `batch` and listens, then calls `then` with what was recorded; nothing of it stays. Adds what it takes without
+  /// `then` to `times`.
+  Recording record(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number, plan::PlanningTimes* times,
                    const std::function<void(const Recording&)>& then) {
+    const auto begin = Stopwatch::Clock::now();
     // The memory of plans, and that of a step op by op: never both.
     arena_->give_back();
     give_back_memory();
@@ -227,6 +246,7 @@ class PlanRunner : public StepRunner {
       recording = recorder.take();
     }
     give_back_memory();
+    times->recording += Stopwatch::since(begin);
     if (then) {
       without_trace.restore();
       const StepScope scope(session_, step, batch, stream, number);
@@ -244,6 +264,7 @@ class PlanRunner : public StepRunner {
   std::map<const StepInfo*, Plans> plans_of_;
   std::map<Str, Str> op_by_op_;  ///< steps, and why
   std::vector<int64_t> key_;
+  double planning_s_ = 0;
 };
 
 }  // namespace

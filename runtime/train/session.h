@@ -79,6 +79,8 @@ class Session : public Context {
   /// One call of `info` on `batch`, the `number`-th of its stream. With `anomaly`, and with `nan = raise` by repeating the
   /// batch, a number that is not finite is reported at the op that made it.
   void run_step(const StepInfo& info, const Batch& batch, size_t stream_index, uint64_t number);
+  /// What plans of steps took to make so far.
+  double planning_s() const { return runner_->planning_s(); }
   /// How each step that ran is computed, for people.
   Str steps_text() const { return runner_->explain(); }
 

@@ -21,6 +21,8 @@ class StepRunner {
   /// Runs `step` on `batch`, the `number`-th of `stream` in its role. Gradients, updates and logs go to the session.
   /// All draws are keyed by (seed, role, stream, number, rank): repeated, it does the same.
   virtual void run(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number) = 0;
+  /// What plans took to make so far.
+  virtual double planning_s() const { return 0; }
   /// For people: how each step that ran is computed, or where its time went if `RunFlags::profile` asks for that.
   virtual Str explain() const { return {}; }
 };

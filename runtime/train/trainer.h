@@ -122,6 +122,7 @@ struct FitReport {
   double val_s = 0;
   double data_wait_s = 0;
   double checkpoint_s = 0;
+  double planning_s = 0;         ///< making plans of steps, in the part of their kind
   GradientSum::Times exchanged;  ///< gradients between ranks
   std::vector<Best> best;
   std::vector<std::pair<Str, double>> last;  ///< newest value of every series, `val.loss`

@@ -16,7 +16,7 @@ NEAR = 0.25
 
 def predicted_s(ltrc, step):
     said = subprocess.run([ltrc, "plan", SOURCE / step["source"], step["experiment"], "--devices", f"cpu[{step['ranks']}]",
-                           "--machine", RECORD, "--json"], capture_output=True, text=True, check=True, timeout=60).stdout
+                           "--backend", step["backend"], "--machine", RECORD, "--json"], capture_output=True, text=True, check=True, timeout=60).stdout
     wanted = "single" if step["ranks"] == 1 else "ddp"
     return next(row["update_s"] for row in json.loads(said)["strategies"] if row["strategy"] == wanted)
 
@@ -28,7 +28,7 @@ def main():
         part = predicted_s(sys.argv[1], step) / step["seconds"]
         is_near = abs(part - 1) <= NEAR
         far += not is_near
-        print(f"{step['experiment']} on {step['ranks']}: {part:.0%} of what was measured{'' if is_near else ', TOO FAR'}")
+        print(f"{step['experiment']} on {step['ranks']}, {step['backend']}: {part:.0%} of what was measured{'' if is_near else ', TOO FAR'}")
     if not record["steps"]:
         sys.exit(f"{RECORD} has no steps")
     sys.exit(1 if far else 0)

@@ -22,12 +22,11 @@ struct CallCost {
 class Stopwatch {
  public:
   using Clock = std::chrono::steady_clock;
+  static double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
   Stopwatch(int threads, size_t calls) : seconds_(size_t(threads), std::vector<double>(calls)) {}
 
-  void add(int thread, size_t call, Clock::time_point begin) {
-    seconds_[size_t(thread)][call] += std::chrono::duration<double>(Clock::now() - begin).count();
-  }
+  void add(int thread, size_t call, Clock::time_point begin) { seconds_[size_t(thread)][call] += since(begin); }
   double of_all(size_t call) const {
     double sum = 0;
     for (const std::vector<double>& thread : seconds_) sum += thread[call];

@@ -7,10 +7,7 @@ namespace ltr::plan {
 namespace {
 
 void give_three(Step& s, const std::vector<ValueId>& found) {
-  for (size_t i = 0; i < 3; ++i) {
-    constexpr size_t kAt[] = {0, 1, 2};
-    if (s.wants(kAt[i])) s.give(kAt[i], {s.builder(), found[i]});
-  }
+  for (size_t i = 0; i < 3; ++i) s.give(i, {s.builder(), found[i]});
 }
 
 void layer_norm(Step& s) {

@@ -84,8 +84,8 @@ void convolved(Step& s, bool is_transposed, const Ints& stride, const Ints& padd
       s.builder().call(Op::conv_backward, s.gradient().dtype(), 2,
                        {ValueRef{s.gradient().id()}, ValueRef{s.in(0).id()}, ValueRef{s.in(1).id()}, stride, padding,
                         dilation, is_transposed, output_padding, groups});
-  if (s.wants(0)) s.give(0, {s.builder(), found[0]});
-  if (s.wants(1)) s.give(1, {s.builder(), found[1]});
+  s.give(0, {s.builder(), found[0]});
+  s.give(1, {s.builder(), found[1]});
 }
 void conv(Step& s) {
   const bool is_line = s.in(0).sizes().size() == 3;

@@ -18,9 +18,7 @@ void layer(Step& s, Op op, size_t results, size_t tensors) {
   const std::vector<Argument>& taken = s.node().arguments;
   arguments.insert(arguments.end(), taken.begin(), taken.end());
   const std::vector<ValueId> found = s.builder().call(op, element, tensors, std::move(arguments));
-  for (size_t i = 0; i < tensors; ++i) {
-    if (s.wants(i)) s.give(i, {s.builder(), found[i]});
-  }
+  for (size_t i = 0; i < tensors; ++i) s.give(i, {s.builder(), found[i]});
 }
 
 void lstm(Step& s) { layer(s, Op::lstm_backward, 3, 7); }

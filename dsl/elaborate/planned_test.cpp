@@ -1,0 +1,71 @@
+#include "dsl/elaborate/planned.h"
+
+#include <doctest/doctest.h>
+
+namespace ltr::elaborate {
+
+namespace {
+
+using library::Id;
+
+Operation operation(Id function, std::vector<int32_t> inputs, int64_t elements) {
+  const library::Function& row = library::info(function);
+  Operation one;
+  one.function = function;
+  one.inputs = std::move(inputs);
+  one.output_elements = elements;
+  one.flops = double(elements);
+  one.is_product = row.cost.is_product();
+  one.keeps_operands = row.keeps.what == library::Keeps::What::Operands || row.keeps.what == library::Keeps::What::Both;
+  one.keeps_result = row.keeps.what == library::Keeps::What::Result || row.keeps.what == library::Keeps::What::Both;
+  return one;
+}
+
+/// A linear layer of 100 numbers of weights, `middle`, another one of 10, and a loss.
+Plan net(const std::vector<Id>& middle) {
+  Plan plan;
+  plan.batch = 4;
+  plan.tree.weights = {{.path = "a", .element = check::Element::Float, .dims = {100}},
+                       {.path = "b", .element = check::Element::Float, .dims = {10}}};
+  plan.optimizers.push_back({.name = "opt", .weights = {0, 1}});
+  plan.tape = {operation(Id::Linear, {}, 1000)};
+  plan.tape[0].weights = {0};
+  for (const Id function : middle) plan.tape.push_back(operation(function, {int32_t(plan.tape.size()) - 1}, 1000));
+  plan.tape.push_back(operation(Id::Linear, {int32_t(plan.tape.size()) - 1}, 50));
+  plan.tape.back().weights = {1};
+  plan.tape.push_back(operation(Id::CrossEntropy, {int32_t(plan.tape.size()) - 1}, 1));
+  plan.backwards.push_back(count_backward(plan.tape, int32_t(plan.tape.size()) - 1, {0, 1}));
+  return plan;
+}
+
+PlannedStep planned(const Plan& plan) { return plan_step(plan, std::vector<std::string>(plan.tape.size())); }
+
+}  // namespace
+
+TEST_CASE("functions of elements in one pass keep nothing between them") {
+  const PlannedStep one = planned(net({Id::Relu})), three = planned(net({Id::Exp, Id::StopGrad, Id::Relu}));
+  CHECK(planned(net({Id::Relu, Id::Relu})).calls.size() == one.calls.size());
+  CHECK(three.gradients == 0 + 10);  // Nothing goes back through `stop_grad`.
+}
+
+TEST_CASE("what a plan holds when there is most") {
+  // On the way back through the second layer, which panels of its weights go in front of: what relu gave and its gradient, the gradients of
+  // what it read and of the 50 numbers, the panels, and the first gradient of weights.
+  const PlannedStep step = planned(net({Id::Relu}));
+  CHECK(step.gradients == 110);
+  CHECK(step.peak == 1000 + 1000 + 1000 + 50 + 10 + 10);
+}
+
+TEST_CASE("gradients of tables") {
+  Plan plan = net({Id::Relu});
+  plan.tree.weights[0].dims = {100000};
+  plan.tape[0].function = Id::Embedding;
+  plan.tape[0].is_product = false;
+  plan.optimizers[0].rule.kind = Value::Kind::Call;
+  plan.optimizers[0].rule.text = "Adam";
+  CHECK(planned(plan).gradients == 100010);
+  plan.optimizers[0].rule.text = "SGD";
+  CHECK(planned(plan).gradients == 1010);  // of the rows that were read
+}
+
+}  // namespace ltr::elaborate
