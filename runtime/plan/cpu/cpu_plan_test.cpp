@@ -204,6 +204,12 @@ TEST_CASE("orders, whole numbers and conditions are the reference's") {
                    to(isfinite(log(x[0])), DType::F32),
                    to(isnan_(log(x[0])), DType::F32)};
   });
+  compare("counts", {{6, 9}}, [=](const Tensors& x) {
+    const Tensor guesses = argmax(x[0], 1, false), labels = whole(at::arange(6).mul(5).remainder(8)),
+                 counts = counted(labels, 7, 9);
+    return Tensors{to(counts, DType::F32), to(class_counts(labels, counts, 9), DType::F32),
+                   to(confusion_counts(guesses, labels, counts, 9), DType::F32)};
+  });
   compare("forms", {{6, 8, 5, 5}, {4, 4}}, [](const Tensors& x) {
     return Tensors{add(eye(4), x[1]),      linspace(-1, 2, 7),       alibi(3, 6),
                    tril(x[0], 1),          triu(x[0], -2),           repeat(x[1], {2, 1, 3}),

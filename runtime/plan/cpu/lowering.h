@@ -108,6 +108,7 @@ bool lower_index(Lowering& to);
 bool lower_order(Lowering& to);
 bool lower_draw(Lowering& to);
 bool lower_resample(Lowering& to);
+bool lower_counts(Lowering& to);
 
 /// Joins functions of elements with those whose results they read.
 void fuse(std::vector<Item>& items);
