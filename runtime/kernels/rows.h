@@ -1,6 +1,6 @@
 #pragma once
 
-// Functions of rows: soft-max, losses over classes, layer norm, sums.
+// Functions of rows: soft-max, layer norm, sums.
 
 #include <cstdint>
 
@@ -11,13 +11,13 @@ struct RowKernel {
   /// out = softmax(x), or its logarithm. In f32; rows are [rows, width].
   void (*softmax)(const float* x, int64_t rows, int64_t width, float* out);
   void (*log_softmax)(const float* x, int64_t rows, int64_t width, float* out);
+  /// Likewise along the first axis of x [width, inner].
+  void (*softmax_columns)(const float* x, int64_t width, int64_t inner, float* out);
+  void (*log_softmax_columns)(const float* x, int64_t width, int64_t inner, float* out);
+  /// out = softmax(x + added) of one row, over what it sees; 0 elsewhere, and where it sees nothing. `added` and `sees` may be null.
+  void (*masked_softmax)(const float* x, const float* added, const bool* sees, int64_t width, float* out);
   /// by_x = y (by_y - Σ y by_y), of y = softmax(x).
   void (*softmax_slope)(const float* y, const float* by_y, int64_t rows, int64_t width, float* by_x);
-  /// out[r] = log Σ exp x[r] - x[r][target[r]]; false if a target is no class.
-  bool (*cross_entropy)(const float* x, const int64_t* target, int64_t rows, int64_t width, float* out);
-  /// by_x[r] = (softmax(x[r]) - 1 at target[r]) · scale.
-  void (*cross_entropy_slope)(const float* x, const int64_t* target, int64_t rows, int64_t width, float scale,
-                              float* by_x);
   /// y = (x - mean) rstd weight + bias, of each row; weight and bias may be null. Ba, Kiros and Hinton 2016.
   void (*layer_norm)(const float* x, const float* weight, const float* bias, double eps, int64_t rows, int64_t width,
                      float* y);

@@ -117,18 +117,35 @@ class Adagrad : public Rule {
 
   Blocking blocking() const override { return Blocking::Asks; }
 
+  bool rests() const override { return weight_decay == 0 && initial_ >= 0 && eps_ > 0; }
+
   void update(const Update& up) override {
     for (size_t i = 0; i < up.weights.size(); i++) {
       const double rate = up.lr / (1 + (up.steps[i].item<double>() - 1) * lr_decay_);
+      if (up.grads[i].is_sparse()) {
+        move_rows(up.weights[i], up.grads[i], up.state[0][i], rate);
+        continue;
+      }
       by_pieces(up, i, [&](at::Tensor weight, const at::Tensor& given, TensorVec& state) {
-        const at::Tensor grad = decayed(given, weight, maximize_);
-        state[0].addcmul_(grad, grad, 1);
-        weight.addcdiv_(grad, at::sqrt(state[0]).add_(eps_), -rate);
+        move(weight, decayed(given, weight, maximize_), state[0], rate);
       });
     }
   }
 
  private:
+  void move(at::Tensor& weight, const at::Tensor& grad, at::Tensor& sum, double rate) const {
+    sum.addcmul_(grad, grad, 1);
+    weight.addcdiv_(grad, at::sqrt(sum).add_(eps_), -rate);
+  }
+  /// Of a table, the rows that have a gradient.
+  void move_rows(at::Tensor& table, const at::Tensor& given, at::Tensor& sums, double rate) const {
+    const at::Tensor rows = given._indices()[0];
+    at::Tensor some = table.index_select(0, rows), sum = sums.index_select(0, rows);
+    move(some, decayed(given._values(), some, maximize_), sum, rate);
+    table.index_copy_(0, rows, some);
+    sums.index_copy_(0, rows, sum);
+  }
+
   double lr_decay_;
   double initial_;
   double eps_;

@@ -156,6 +156,44 @@ TEST_CASE("the kernels move f32 as ATen's ops do, on parts of any length") {
   }
 }
 
+TEST_CASE("rows of a table that have a gradient move as with all of it") {
+  for (const Value& rule :
+       {Value::call("SGD", {{"lr", 0.1, "", {}}}),
+        Value::call("Adagrad", {{"lr", 0.1, "", {}}, {"lr_decay", 0.1, "", {}}, {"initial", 0.2, "", {}}}),
+        Value::call("Adagrad", {{"lr", 0.1, "", {}}, {"maximize", true, "", {}}})}) {
+    CAPTURE(rule.text);
+    const at::Tensor start = at::sin(at::arange(40, at::kFloat)).reshape({8, 5});
+    ModelRoot few(0), all(0);
+    const Tensor w = few.scope().weight("a", give(start.clone()), {}),
+                 v = all.scope().weight("a", give(start.clone()), {});
+    Optimizer* ours = few.scope().optimizer("opt", rule, few.scope().weights(), {}, {}, {});
+    Optimizer* theirs = all.scope().optimizer("opt", rule, all.scope().weights(), {}, {}, {});
+    few.finish();
+    all.finish();
+    CHECK(ours->rests(In(w)));
+    const NoGrad no_grad;
+    for (int64_t t = 0; t < 4; t++) {
+      const at::Tensor rows = at::tensor({6 - t, t}, at::kLong).unsqueeze(0);
+      const at::Tensor values = at::cos(at::arange(10, at::kFloat) + double(t)).reshape({2, 5});
+      const at::Tensor grad = at::sparse_coo_tensor(rows, values, start.sizes()).coalesce();
+      In(w)->mutable_grad() = grad;
+      In(v)->mutable_grad() = grad.to_dense();
+      ours->step(t);
+      theirs->step(t);
+    }
+    CHECK(at::equal(In(w), In(v)));
+    CHECK_FALSE(at::equal(In(w), start));
+  }
+  for (const Value& rule : {Value::call("Adagrad", {{"weight_decay", 0.1, "", {}}}), Value::call("Adam", {}),
+                            Value::call("SGD", {{"momentum", 0.9, "", {}}})}) {
+    ModelRoot one(0);
+    const Tensor of = one.scope().weight("a", give(at::ones({3, 2})), {});
+    Optimizer* optimizer = one.scope().optimizer("opt", rule, one.scope().weights(), {}, {}, {});
+    one.finish();
+    CHECK_FALSE(optimizer->rests(In(of)));
+  }
+}
+
 TEST_CASE("the table of rules knows what they keep") {
   // In f64 of 200 by 300: rows, columns and numbers alone are less than a hundredth of it.
   const auto kept = [](const char* name, std::vector<Argument> arguments) {

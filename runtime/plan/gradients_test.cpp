@@ -98,12 +98,23 @@ TEST_CASE("gradients of what moves elements are autograd's") {
   compare({"diagonal", {{{4, 5}}}, [](const Tensors& x) { return square(diagonal(x[0], 1, 0, 1)); }});
   compare(
       {"flip alone", {{{3, 5}}}, [](const Tensors& x) { return square(add(flip(x[0], {1, 0}), roll(x[0], -7, 0))); }});
-  for (const char* mode : {"constant", "reflect", "replicate"}) {
+  for (const char* mode : {"constant", "reflect", "replicate", "circular"}) {
     compare({mode, {{{2, 3, 5}}}, [mode](const Tensors& x) { return square(pad(x[0], {1, 2}, mode, 0)); }});
     compare({mode, {{{2, 3, 5, 4}}}, [mode](const Tensors& x) { return square(pad(x[0], {1, 2, 0, 1}, mode, 0)); }});
   }
-  for (const char* mode : {"nearest", "bilinear", "bicubic"})
-    compare({mode, {{{2, 3, 4, 5}}}, [mode](const Tensors& x) { return interpolate(x[0], 7, 8, mode, false); }});
+  compare({"pad with numbers", {{{2, 3, 5, 40}}}, [](const Tensors& x) {
+             return square(pad(pad(x[0], {3, 0, 0, 2, 1, 0}, "constant", 0.7), {-1, 1, 1, -2}, "constant", 0));
+           }});
+  for (const char* mode : {"nearest", "bilinear", "bicubic"}) {
+    const bool is_smooth = Str(mode) != "nearest";
+    for (const auto& [height, width] : {std::pair(7, 8), {2, 3}, {8, 10}, {4, 1}, {1, 5}, {4, 5}, {3, 40}}) {
+      compare({mode, {{{2, 3, 4, 5}}}, [=](const Tensors& x) {
+                 return square(interpolate(x[0], height, width, mode, false));
+               }});
+      if (!is_smooth) continue;
+      compare({mode, {{{2, 3, 4, 5}}}, [=](const Tensors& x) { return interpolate(x[0], height, width, mode, true); }});
+    }
+  }
   compare({"pixel_shuffle", {{{2, 8, 2, 3}}}, [](const Tensors& x) { return square(pixel_shuffle(x[0], 2)); }});
   const Tensor index = whole({0, 2, 1, 1, 0, 2}, {2, 3});
   compare({"gather", kOne, [index](const Tensors& x) { return square(gather(x[0], 0, index)); }});

@@ -218,6 +218,28 @@ TEST_CASE("gradients of attention are autograd's") {
                [=](const Tensors& x) { return attention(x[0], x[1], x[2], x[3], causal, dropped, 0.4); }, true, 1e-14});
     }
   }
+  // Padding: what a record sees is a row of it, which all heads and places share; the last record sees nothing of some rows.
+  const Tensor words = give(at::tensor({1, 1, 1, 1, 1, 1, 1, 0, 0, 0}, at::kLong).reshape({2, 1, 1, 5}).gt(0));
+  const Tensor corner = give(at::arange(50).reshape({2, 1, 5, 5}).ge(12));
+  for (const auto& given : {heads, shared}) {
+    for (const double dropped : {0.0, 0.3}) {
+      compare(
+          {"padded", given, [=](const Tensors& x) { return attention(x[0], x[1], x[2], words, false, dropped, {}); }});
+      compare({"causal and padded", given,
+               [=](const Tensors& x) { return attention(x[0], x[1], x[2], words, true, dropped, {}); }});
+      compare({"nothing seen", given,
+               [=](const Tensors& x) { return attention(x[0], x[1], x[2], corner, false, dropped, {}); }});
+    }
+  }
+  compare({"masked by column", heads, [](const Tensors& x) {
+             const Tensor added = floats(at::linspace(-1, 1, 10).reshape({2, 1, 5, 1}));
+             return attention(x[0], x[1], x[2], added, true, 0, {});
+           }});
+  // Learned queries, which all records share, and heads that lie across.
+  compare({"queries of all", {{{3, 2, 7, 4}}, {{1, 2, 5, 4}}}, [](const Tensors& x) {
+             const Tensor keys = transpose(transpose(x[0], 2, 3), 2, 3), across = flip(transpose(x[0], 1, 2), {1});
+             return attention(expand(x[1], {3, 2, 5, 4}), keys, transpose(across, 1, 2), {}, false, 0, {});
+           }});
   compare({"rope", {{{2, 3, 5, 6}}}, [](const Tensors& x) { return square(rope(x[0], 100, 2)); }});
 }
 

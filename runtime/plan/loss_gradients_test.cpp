@@ -18,6 +18,29 @@ TEST_CASE("gradients of losses are autograd's") {
       compare({"cross_entropy of places", maps,
                [=](const Tensors& x) { return cross_entropy(x[0], places, {}, 2, smoothing, by); }});
     }
+    // As rows that lie across, as one row, and of planes that fill lanes and do not.
+    compare({"cross_entropy of words", {{{2, 3, 4}, -3, 3}}, [=](const Tensors& x) {
+               return cross_entropy(transpose(x[0], 1, 2), places, weight(), 2, 0.1, by);
+             }});
+    compare({"cross_entropy of one", {{{4}, -3, 3}}, [=](const Tensors& x) {
+               return cross_entropy(x[0], whole({3}, {}), weight(), {}, 0.1, by);
+             }});
+    for (const Ints& sizes : std::vector<Ints>{{3, 4, 5, 7}, {6, 4, 4, 8}, {2, 4, 1, 1}, {1, 4, 9, 5}}) {
+      const Tensor of_pixels =
+          give(at::arange(sizes[0] * sizes[2] * sizes[3]).remainder(4).reshape({sizes[0], sizes[2], sizes[3]}));
+      const std::vector<Given> images = {{sizes, -3, 3}};
+      for (const double smoothing : {0.0, 0.1}) {
+        compare({"cross_entropy of pixels", images,
+                 [=](const Tensors& x) { return cross_entropy(x[0], of_pixels, {}, {}, smoothing, by); }});
+        compare({"cross_entropy of some pixels", images,
+                 [=](const Tensors& x) { return cross_entropy(x[0], of_pixels, {}, 1, smoothing, by); }});
+        compare({"cross_entropy of pixels with weights", images,
+                 [=](const Tensors& x) { return cross_entropy(x[0], of_pixels, weight(), 3, smoothing, by); }});
+      }
+      compare({"nll of pixels", images, [=](const Tensors& x) {
+                 return add(nll(log_softmax(x[0], 1), of_pixels, weight(), 2, by), nll(x[0], of_pixels, {}, {}, by));
+               }});
+    }
     compare({"nll", scores, [=](const Tensors& x) { return nll(log_softmax(x[0], 1), classes, weight(), 2, by); }});
     compare({"mse", two, [=](const Tensors& x) { return mse(x[0], x[1], by); }});
     compare({"l1", two, [=](const Tensors& x) { return l1(x[0], x[1], by); }});

@@ -2,6 +2,8 @@
 
 // The ops of random steps, by rooms as `cpu/lower/` has them. Each takes what fits from the step, or has it given.
 
+#include "runtime/plan/random_losses.h"
+#include "runtime/plan/random_numbers.h"
 #include "runtime/plan/random_step.h"
 #include "runtime/tensor/mode.h"
 
@@ -22,7 +24,7 @@ inline void make_function(RandomStep& s) {
 
 inline void make_set_function(RandomStep& s) {
   const Tensor x = s.any();
-  switch (s.rng.from(0, 5)) {
+  switch (s.rng.from(0, 6)) {
     case 0: return s.keep(gelu(x, s.rng.chance(0.5) ? "tanh" : "none"));
     case 1: return s.keep(elu(x, s.rng.real(0.2, 1.5)));
     case 2: return s.keep(leaky_relu(x, s.rng.real(0, 0.5)));
@@ -31,6 +33,7 @@ inline void make_set_function(RandomStep& s) {
       const Option<double> low = s.rng.chance(0.7) ? Option<double>(s.rng.real(-1, 0)) : std::nullopt;
       return s.keep(clamp(x, low, low && s.rng.chance(0.3) ? std::nullopt : Option<double>(s.rng.real(0, 1))));
     }
+    case 5: return axes_of(x) < 2 ? void() : s.keep(prelu(x, s.leaf({s.rng.chance(0.5) ? 1 : s.size(x, 1)}, 0, 0.5)));
     default: return s.keep(dropout(x, s.rng.real(0.1, 0.7)));
   }
 }
@@ -155,12 +158,21 @@ inline void make_moved(RandomStep& s) {
       return axes_of(x) < 2 ? void()
                             : s.keep(s.rng.chance(0.5) ? tril(x, s.rng.from(-1, 1)) : triu(x, s.rng.from(-1, 1)));
     case 6: return axes_of(x) < 2 || s.size(x, 0) != s.size(x, 1) ? void() : s.keep(diagonal(x, 0, 0, 1));
-    case 7: return s.keep(pad(x, {s.rng.from(0, 3), s.rng.from(0, 3)}, "constant", s.rng.real(-1, 1)));
+    case 7: {
+      if (s.rng.chance(0.5) || axes_of(x) < 2)
+        return s.keep(pad(x, {s.rng.from(0, 3), s.rng.from(-1, 3)}, "constant", s.rng.real(-1, 1)));
+      static constexpr const char* kModes[] = {"reflect", "replicate", "circular"};
+      const int64_t most = s.size(x, -1) - 1;
+      return s.keep(pad(x, {std::min<int64_t>(most, s.rng.from(0, 3)), std::min<int64_t>(most, s.rng.from(0, 2))},
+                        s.rng.one_of(kModes), 0));
+    }
     default: {
       const Tensor image = s.some(4);
-      return s.keep(s.size(image, 1) % 4 == 0
-                        ? pixel_shuffle(image, 2)
-                        : interpolate(image, s.rng.from(1, 9), s.rng.from(1, 9), "bilinear", false));
+      if (s.size(image, 1) % 4 == 0 && s.rng.chance(0.5)) return s.keep(pixel_shuffle(image, 2));
+      static constexpr const char* kModes[] = {"nearest", "bilinear", "bicubic"};
+      const Str mode = s.rng.one_of(kModes);
+      return s.keep(
+          interpolate(image, s.rng.from(1, 9), s.rng.from(1, 9), mode, mode != "nearest" && s.rng.chance(0.3)));
     }
   }
 }
@@ -258,8 +270,11 @@ inline void make_attention(RandomStep& s) {
   if (s.rng.chance(0.2) && width % 2 == 0) q = rope(q, 100, s.rng.from(0, 2));
   const bool causal = s.rng.chance(0.5) && places == others;
   Tensor mask;
-  if (!causal && s.rng.chance(0.3))
-    mask = s.leaf(s.rng.chance(0.5) ? Ints{places, others} : Ints{s.batch, 1, places, others});
+  if (s.rng.chance(0.4)) {
+    const Ints sizes[] = {{places, others}, {s.batch, 1, places, others}, {s.batch, 1, 1, others}, {heads, places, 1}};
+    mask = s.leaf(s.rng.one_of(sizes));
+    if (s.rng.chance(0.4)) mask = lt(mask, Scalar(s.rng.real(-0.5, 0.9)));
+  }
   s.keep(attention(q, k, v, mask, causal, s.rng.chance(0.25) ? 0.3 : 0,
                    s.rng.chance(0.3) ? Option<double>(0.4) : std::nullopt));
 }
@@ -413,7 +428,7 @@ inline void make_indexed(RandomStep& s) {
   const int64_t axis = s.axis(x), size = s.size(x, axis);
   Ints places = sizes_of(x);
   places[size_t(axis < 0 ? axis + axes_of(x) : axis)] = s.rng.from(1, 5);
-  switch (s.rng.from(0, 9)) {
+  switch (s.rng.from(0, 10)) {
     case 0: {
       const int64_t rows = s.rng.from(1, 30);
       const Ints sizes = s.rng.chance(0.5) ? Ints{s.batch} : Ints{s.batch, s.rng.from(1, 9)};
@@ -434,6 +449,7 @@ inline void make_indexed(RandomStep& s) {
       places[size_t(axis < 0 ? axis + axes_of(x) : axis)] = end - start;
       return s.keep(put_slice(x, axis, start, end, s.leaf(places)));
     }
+    case 10: return s.keep(scatter(x, axis, s.whole(places, 0, size - 1), s.leaf({})));
     case 7: return s.keep(put_tensor(x, 0, s.whole({s.rng.from(1, 4)}, 0, s.size(x, 0) - 1), s.leaf({})));
     case 8: return s.keep(to(one_hot(s.whole({s.batch}, 0, 4), 5), DType::Float));
     default:
@@ -442,40 +458,12 @@ inline void make_indexed(RandomStep& s) {
   }
 }
 
-// ---- losses
-
-inline void make_loss(RandomStep& s) {
-  static constexpr const char* kReductions[] = {"mean", "sum"};
-  const Str by = s.rng.one_of(kReductions);
-  const Tensor x = s.some(1);
-  Tensor y = s.beside(x);
-  if (sizes_of(y) != sizes_of(x)) y = s.leaf(sizes_of(x));
-  switch (s.rng.from(0, 9)) {
-    case 0:
-    case 1: {
-      const Tensor logits = s.some(2, 2);
-      const Tensor target = s.whole({s.size(logits, 0)}, 0, s.size(logits, 1) - 1);
-      const bool is_plain = s.rng.chance(0.6);
-      return s.keep(cross_entropy(logits, target, is_plain ? Tensor() : stop_grad(s.leaf({s.size(logits, 1)}, 0.5, 2)),
-                                  {}, is_plain ? 0 : 0.1, by));
-    }
-    case 2: return s.keep(mse(x, y, by));
-    case 3: return s.keep(l1(x, y, by));
-    case 4: return s.keep(smooth_l1(x, y, s.rng.real(0.2, 1), by));
-    case 5: return s.keep(huber(x, y, s.rng.real(0.2, 1), by));
-    case 6: return s.keep(bce_with_logits(x, sigmoid(y), s.or_none(stop_grad(s.leaf({s.size(x, -1)}, 0.5, 2))), by));
-    case 7: return s.keep(kl_div(log_softmax(x, -1), softmax(y, -1), s.rng.chance(0.3) ? "batchmean" : by));
-    case 8: return s.keep(bce(sigmoid(x), sigmoid(y), by));
-    default: return s.keep(poisson_nll(clamp(x, {}, 2), y, by));
-  }
-}
-
 inline void grow(RandomStep& step) {
   static constexpr Maker kMakers[] = {make_function,  make_function,    make_set_function, make_binary,  make_binary,
                                       make_number,    make_condition,   make_view,         make_view,    make_moved,
                                       make_reduction, make_reduction,   make_rows,         make_product, make_product,
                                       make_attention, make_convolution, make_pool,         make_norm,    make_norm,
-                                      make_recurrent, make_indexed,     make_loss};
+                                      make_recurrent, make_indexed,     make_loss,         make_draw,    make_whole};
   step.rng.one_of(kMakers)(step);
 }
 

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
-#include <numbers>
 
 #include "runtime/api/error.h"
+#include "runtime/tensor/draw_group.h"
 #include "runtime/tensor/host_read.h"
 #include "runtime/tensor/parallel.h"
 #include "runtime/tensor/philox.h"
@@ -40,59 +40,16 @@ void for_groups(int64_t elements, const Fill& fill) {
   });
 }
 
-double unit(uint32_t high, uint32_t low) { return double((uint64_t(high) << 32 | low) >> 11) * 0x1.0p-53; }
-
 template <class T>
 void uniform(T* out, int64_t count, double low, double high) {
-  if constexpr (std::is_same_v<T, double>) {
-    for_groups<2>(count, [&](const uint32_t* words, int64_t begin, int64_t n) {
-      for (int64_t i = 0; i < n; i++) out[begin + i] = low + (high - low) * unit(words[i], words[kPhiloxGroup + i]);
-    });
-  } else {
-    const auto from = float(low), range = float(high - low);
-    const float below = std::nextafter(float(high), float(low));
-    for_groups<1>(count, [&](const uint32_t* words, int64_t begin, int64_t n) {
-      // What rounds up to `high` is not in the range.
-      for (int64_t i = 0; i < n; i++) {
-        out[begin + i] = T(std::min(from + range * (float(words[i] >> 8) * 0x1.0p-24f), low < high ? below : from));
-      }
-    });
-  }
-}
-
-/// The two normal numbers of two uniform ones; the first is never 0.
-template <class Real>
-std::pair<Real, Real> box_muller(Real first, Real second) {
-  const Real radius = std::sqrt(Real(-2) * std::log(first));
-  const Real angle = Real(2 * std::numbers::pi) * second;
-  return {radius * std::cos(angle), radius * std::sin(angle)};
+  for_groups<kWordsOf<T>>(
+      count, [&](const uint32_t* words, int64_t begin, int64_t n) { uniform_group(words, n, low, high, out + begin); });
 }
 
 template <class T>
 void normal(T* out, int64_t count, double mean, double std) {
-  // Element i of the first half of a group makes a pair with element i of the second.
-  constexpr int64_t kHalf = kPhiloxGroup / 2;
-  const auto put = [&](int64_t begin, int64_t n, int64_t i, double first, double second) {
-    if (i < n) out[begin + i] = T(mean + std * first);
-    if (i + kHalf < n) out[begin + i + kHalf] = T(mean + std * second);
-  };
-  if constexpr (std::is_same_v<T, double>) {
-    for_groups<2>(count, [&](const uint32_t* words, int64_t begin, int64_t n) {
-      for (int64_t i = 0; i < std::min(n, kHalf); i++) {
-        const auto [a, b] = box_muller(1 - unit(words[i], words[kPhiloxGroup + i]),
-                                       unit(words[kHalf + i], words[kPhiloxGroup + kHalf + i]));
-        put(begin, n, i, a, b);
-      }
-    });
-  } else {
-    for_groups<1>(count, [&](const uint32_t* words, int64_t begin, int64_t n) {
-      for (int64_t i = 0; i < std::min(n, kHalf); i++) {
-        const auto [a, b] =
-            box_muller((float(words[i]) + 0.5F) * 0x1.0p-32F, float(words[kHalf + i] >> 8) * 0x1.0p-24F);
-        put(begin, n, i, a, b);
-      }
-    });
-  }
+  for_groups<kWordsOf<T>>(
+      count, [&](const uint32_t* words, int64_t begin, int64_t n) { normal_group(words, n, mean, std, out + begin); });
 }
 
 /// A mask is as large as what it masks, so a device draws its own. LibTorch's generator starts anew for each: the draw
@@ -144,13 +101,8 @@ at::Tensor fill_kept(at::Tensor out, double keep, double value) {
 at::Tensor fill_whole(at::Tensor out, int64_t low, int64_t high) {
   if (low >= high) throw error_here(err::value_out_of_range, fmt::format("no int lies in [{}, {})", low, high));
   auto* data = out.mutable_data_ptr<int64_t>();
-  const auto range = uint64_t(high) - uint64_t(low);
   for_groups<2>(out.numel(), [&](const uint32_t* words, int64_t begin, int64_t n) {
-    for (int64_t i = 0; i < n; i++) {
-      const uint64_t bits = uint64_t(words[kPhiloxGroup + i]) << 32 | words[i];
-      // The high half of the product: as even as 64 bits allow (Lemire 2019).
-      data[begin + i] = int64_t(uint64_t(low) + uint64_t((static_cast<unsigned __int128>(bits) * range) >> 64));
-    }
+    whole_group(words, n, low, high, data + begin);
   });
   return out;
 }
@@ -159,15 +111,10 @@ at::Tensor draw_permutation(int64_t n) {
   const at::Tensor bits = at::empty({n}, at::kLong);
   auto* random = bits.mutable_data_ptr<int64_t>();
   for_groups<2>(n, [&](const uint32_t* words, int64_t begin, int64_t count) {
-    for (int64_t i = 0; i < count; i++) random[begin + i] = int64_t(uint64_t(words[kPhiloxGroup + i]) << 32 | words[i]);
+    for (int64_t i = 0; i < count; i++) random[begin + i] = int64_t(whole_bits(words, i));
   });
-  at::Tensor order = at::arange(n, at::kLong);
-  auto* place = order.mutable_data_ptr<int64_t>();
-  // Fisher and Yates, from the end.
-  for (int64_t i = n - 1; i > 0; i--) {
-    const auto other = int64_t((static_cast<unsigned __int128>(uint64_t(random[i])) * uint64_t(i + 1)) >> 64);
-    std::swap(place[i], place[other]);
-  }
+  at::Tensor order = at::empty({n}, at::kLong);
+  permute(n, random, order.mutable_data_ptr<int64_t>());
   return order;
 }
 

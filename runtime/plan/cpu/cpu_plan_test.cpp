@@ -131,6 +131,101 @@ TEST_CASE("sums, rows and attention are the reference's") {
   });
 }
 
+TEST_CASE("what is drawn has the bits of the other back end, for any number of threads") {
+  const ModeScope mode(true, false);
+  const uint64_t key = random_key(7, "plan", {});
+  const Recorded of = recorded(
+      {{6, 5, 3, 7}, {6, 40}},
+      [](const Tensors& x) {
+        const Tensor chance = abs(x[1]);
+        return Tensors{rand({6, 33}),
+                       randn({6, 33}),
+                       randn({1}),
+                       uniform({100}, -2, 3),
+                       normal({6, 70}, 1, 2),
+                       randint(-5, 1000, {6, 7}),
+                       randperm(150),
+                       bernoulli(chance),
+                       sample(chance),
+                       dropout2d(x[0], 0.4),
+                       sample(select(chance, 0, 2))};
+      },
+      key);
+  for (const auto& [samples, threads] : {std::pair<int64_t, int>(1, 1), {6, 1}, {6, 2}, {6, 3}}) {
+    CAPTURE(threads);
+    CHECK(difference(of, samples, threads, key) == 0);
+    CpuPlan plan(of.graph, of.constants, {{0, of.graph.nodes.size(), of.results}}, samples, threads);
+    CHECK(plan.text().find("LibTorch") == Str::npos);
+  }
+}
+
+TEST_CASE("what has no distribution is told") {
+  const ModeScope mode(true, false);
+  for (const bool is_sample : {false, true}) {
+    const Tensor well = give(at::full({2, 3}, 0.5F));
+    Recorder recorder;
+    seed_random(1);
+    const ValueId of_chance = recorder.input(well, "p");
+    const Tensor found = is_sample ? sample(well) : bernoulli(well);
+    const Graph graph = recorder.graph();
+    CpuPlan plan(graph, {}, {{0, graph.nodes.size(), {recorder.id_of(found)}}}, 2, 2);
+    for (const float value : {0.5F, -0.5F}) {
+      plan.begin(0);
+      plan.set(of_chance, give(at::full({2, 3}, value)));
+      CHECK(plan.run(0) == (value > 0));
+      plan.end();
+    }
+  }
+}
+
+TEST_CASE("orders, whole numbers and conditions are the reference's") {
+  const auto whole = [](const at::Tensor& numbers) { return give(numbers.to(at::kLong)); };
+  const Tensor ids = whole(at::arange(6 * 9).mul(7).remainder(11).reshape({6, 9})), few = whole(at::arange(9));
+  compare("orders", {{6, 9, 5}, {6, 300}}, [=](const Tensors& x) {
+    const Tensor ties = round(mul(x[0], Scalar(3.0)));
+    Tensors found;
+    for (const int64_t dim : {0, 1, -1}) {
+      for (const auto& [values, places] : {sort(ties, dim, true), sort(ties, dim, false), topk(ties, 3, dim)}) {
+        found.push_back(values);
+        found.push_back(to(places, DType::F32));
+      }
+    }
+    found.push_back(std::get<0>(topk(x[1], 2, 1)));
+    return found;
+  });
+  compare("whole numbers", {{6, 9}}, [=](const Tensors& x) {
+    const Tensor sums = add(ids, mul(few, Scalar(int64_t(3)))), is_large = gt(sums, sub(Scalar(int64_t(20)), ids));
+    return Tensors{to(is_large, DType::F32),
+                   to(sums, DType::F32),
+                   to(any(is_large, 1, false), DType::F32),
+                   to(all(gt(x[0], Scalar(-0.9)), 0, true), DType::F32),
+                   to(any(ne(ids, few), {}, false), DType::F32),
+                   where(eq(ids, few), x[0], Scalar(2.0)),
+                   to(isfinite(log(x[0])), DType::F32),
+                   to(isnan_(log(x[0])), DType::F32)};
+  });
+  compare("counts", {{6, 9}}, [=](const Tensors& x) {
+    const Tensor guesses = argmax(x[0], 1, false), labels = whole(at::arange(6).mul(5).remainder(8)),
+                 counts = counted(labels, 7, 9);
+    return Tensors{to(counts, DType::F32), to(class_counts(labels, counts, 9), DType::F32),
+                   to(confusion_counts(guesses, labels, counts, 9), DType::F32)};
+  });
+  compare("forms", {{6, 8, 5, 5}, {4, 4}}, [](const Tensors& x) {
+    return Tensors{add(eye(4), x[1]),      linspace(-1, 2, 7),       alibi(3, 6),
+                   tril(x[0], 1),          triu(x[0], -2),           repeat(x[1], {2, 1, 3}),
+                   pixel_shuffle(x[0], 2), diagonal(x[0], -1, 2, 3), diagonal(x[1], 1, 0, 1)};
+  });
+  compare("along axes", {{6, 8, 5}}, [](const Tensors& x) {
+    Tensors found{softmax(x[0], 1), log_softmax(x[0], 0)};
+    for (const Option<int64_t> dim : {Option<int64_t>(), Option<int64_t>(0), Option<int64_t>(1), Option<int64_t>(2)}) {
+      found.push_back(logsumexp(x[0], dim, false));
+      found.push_back(prod(x[0], dim, true));
+      for (const double p : {1.0, 2.0, double(INFINITY)}) found.push_back(norm(x[0], p, dim, false));
+    }
+    return found;
+  });
+}
+
 TEST_CASE("pools are the reference's, with borders, equal ones and what is no number") {
   const auto spoiled = [](const Tensor& x) {
     const Tensor bad = div(sub(x, x), sub(x, x));  // not a number here and there

@@ -73,6 +73,21 @@ Layout transposed(Layout of) {
   return of;
 }
 
+Layout diagonal_of(Layout of, int64_t offset, int64_t a, int64_t b) {
+  const size_t first = axis_of(a, of), second = axis_of(b, of);
+  const int64_t rows = of.sizes[first] + std::min<int64_t>(offset, 0),
+                columns = of.sizes[second] - std::max<int64_t>(offset, 0);
+  const int64_t stride = of.strides[first] + of.strides[second];
+  of.offset += offset < 0 ? -offset * of.strides[first] : offset * of.strides[second];
+  for (Ints* of_axes : {&of.sizes, &of.strides}) {
+    of_axes->erase(of_axes->begin() + ptrdiff_t(std::max(first, second)));
+    of_axes->erase(of_axes->begin() + ptrdiff_t(std::min(first, second)));
+  }
+  of.sizes.push_back(std::max<int64_t>(std::min(rows, columns), 0));
+  of.strides.push_back(stride);
+  return of;
+}
+
 namespace {
 
 /// `size` of axis `axis` from `begin` on.
@@ -123,6 +138,7 @@ Option<std::vector<Layout>> views_of(const Node& node, const Graph& graph, const
       std::swap(layout.strides[a], layout.strides[b]);
       return One{layout};
     }
+    case Op::diagonal: return One{diagonal_of(x, node.host<int64_t>(1), node.host<int64_t>(2), node.host<int64_t>(3))};
     case Op::slice: {
       const size_t axis = axis_of(node.host<int64_t>(1), x);
       const auto* start = std::get_if<int64_t>(&node.arguments[2]);

@@ -28,6 +28,8 @@ Option<Layout> reshaped(const Layout& of, const Ints& sizes);
 size_t axis_of(int64_t axis, const Layout& of);
 /// With the last two axes in turn.
 Layout transposed(Layout of);
+/// The diagonal of the axes `a` and `b`, as last axis.
+Layout diagonal_of(Layout of, int64_t offset, int64_t a, int64_t b);
 /// Broadcast to `sizes`: what stretches has stride 0.
 Layout expanded(const Layout& of, const Ints& sizes);
 

@@ -94,7 +94,10 @@ bool lower_elements(Lowering& to);
 bool lower_product(Lowering& to);
 bool lower_convolution(Lowering& to);
 bool lower_rows(Lowering& to);
+bool lower_classes(Lowering& to);
 bool lower_attention(Lowering& to);
+bool lower_rotation(Lowering& to);
+bool lower_whole(Lowering& to);
 bool lower_shape(Lowering& to);
 bool lower_pool(Lowering& to);
 bool lower_norm(Lowering& to);
@@ -102,6 +105,10 @@ bool lower_recurrent(Lowering& to);
 bool lower_reduction(Lowering& to);
 bool lower_loss(Lowering& to);
 bool lower_index(Lowering& to);
+bool lower_order(Lowering& to);
+bool lower_draw(Lowering& to);
+bool lower_resample(Lowering& to);
+bool lower_counts(Lowering& to);
 
 /// Joins functions of elements with those whose results they read.
 void fuse(std::vector<Item>& items);

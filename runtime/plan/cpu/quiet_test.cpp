@@ -145,6 +145,37 @@ Tensor block_of_gpt(Quiet& of) {
   return cross_entropy(logits, of.classes(kRecords * kPlaces, 30), {}, {}, 0, "mean");
 }
 
+/// Pixels by class: borders, images of other sizes, planes that drop out, classes that count for more or not at all.
+Tensor segmentation(Quiet& of) {
+  constexpr int64_t kRecords = 4, kClasses = 5;
+  const Tensor images = of.field({kRecords, 3, 12, 14});
+  Tensor x =
+      conv2d(pad(images, {1, 1, 1, 1}, "reflect", 0), of.weight({8, 3, 3, 3}), {}, {2, 2}, {0, 0, 0, 0}, {1, 1}, 1);
+  x = dropout2d(mish(x), 0.3);
+  x = interpolate(x, 12, 14, "bilinear", false);
+  x = conv2d(x, of.weight({kClasses, 8, 1, 1}), of.weight({kClasses}), {1, 1}, {0, 0, 0, 0}, {1, 1}, 1);
+  x = mul(x, softmax(x, 1));
+  const Tensor labels = reshape(of.classes(kRecords * 12 * 14, kClasses), {kRecords, 12, 14});
+  return cross_entropy(x, labels, abs(of.field({kClasses})), 2, 0.1, "mean");
+}
+
+/// Words with padding: grouped heads that turn by place, a mask, the best few, noise.
+Tensor masked_words(Quiet& of) {
+  constexpr int64_t kRecords = 4, kPlaces = 8, kWide = 16;
+  const Tensor words = reshape(of.classes(kRecords * kPlaces, 30), {kRecords, kPlaces}),
+               sees = ne(words, Scalar(int64_t(0)));
+  const Tensor x = embedding(words, of.weight({30, kWide}));
+  const auto heads = [&](int64_t count) {
+    return transpose(reshape(linear(x, of.weight({count * 8, kWide}), {}), {kRecords, kPlaces, count, 8}), 1, 2);
+  };
+  const Tensor q = rope(heads(4), 100, 0), k = rope(heads(2), 100, 0);
+  const Tensor seen = attention(q, k, heads(2), unsqueeze(unsqueeze(sees, 1), 1), true, 0.1, {});
+  const Tensor all = reshape(transpose(seen, 1, 2), {kRecords, kPlaces, 32});
+  const Tensor best = std::get<0>(topk(add(all, mul(randn({kRecords, kPlaces, 32}), Scalar(0.1))), 4, -1));
+  const Tensor picked = index_tensor(best, 1, of.classes(3, 4));
+  return add(mean(logsumexp(picked, 2, false), {}, false), mean(norm(best, 2, 2, false), {}, false));
+}
+
 void expect_quiet(const Str& title, Tensor (*step)(Quiet&), int64_t samples) {
   CAPTURE(title);
   const ModeScope mode(true, true);
@@ -209,6 +240,8 @@ TEST_CASE("a planned step takes no memory of the heap and no lock, and dispatche
   expect_quiet("mlp", mlp, 16);
   expect_quiet("conv_net", conv_net, 6);
   expect_quiet("block of a gpt", block_of_gpt, 4);
+  expect_quiet("segmentation", segmentation, 4);
+  expect_quiet("masked words", masked_words, 4);
 }
 
 }  // namespace ltr::plan::quiet

@@ -118,19 +118,7 @@ void attention(Step& s) {
   }
 }
 /// A rotation the other way.
-void rope(Step& s) {
-  const Term x = s.in(0);
-  const int64_t size = x.size(-1), half = size / 2;
-  // What it makes of (1, 0) is (cos, sin).
-  const Term place{s.builder(), s.builder().call(Op::arange, DType::I64, {size})};
-  const Term unit = choose(place.call_as(Op::lt_number, DType::Bool, half), zeros_as(x, x.sizes()) + 1.0, 0.0);
-  const Term turned = unit.call(Op::rope, s.host<double>(1), s.host<int64_t>(2));
-  const auto part = [&](const Term& of, int64_t begin) { return of.call(Op::slice, -1, begin, begin + half); };
-  const Term cos = part(turned, 0), sin = part(turned, half);
-  const Term a = part(s.gradient(), 0), b = part(s.gradient(), half);
-  const std::vector<ValueRef> both{{(a * cos + b * sin).id()}, {(b * cos - a * sin).id()}};
-  s.give(0, {s.builder(), s.builder().call(Op::cat, x.dtype(), {both, int64_t(-1)})});
-}
+void rope(Step& s) { s.give(0, s.gradient().call(Op::rope_backward, s.host<double>(1), s.host<int64_t>(2))); }
 
 constexpr RuleRow kProductRules[] = {
     {Op::matmul, matmul},

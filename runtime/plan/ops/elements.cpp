@@ -58,6 +58,18 @@ Tensor pad_backward(const Tensor& gradient, const Tensor& x, const Ints& sizes, 
       for (int64_t& size : cut) size = -size;
       return give(at::constant_pad_nd(g, cut, 0));
     }
+    if (mode == "circular") {
+      at::Tensor sum = g;
+      for (size_t i = 0; 2 * i + 1 < sizes.size(); ++i) {
+        const int64_t axis = of->dim() - 1 - int64_t(i), size = of->size(axis);
+        Ints one = sum.sizes().vec();
+        one[size_t(axis)] = size;
+        const at::Tensor places =
+            at::arange(-sizes[2 * i], size + sizes[2 * i + 1], at::TensorOptions(at::kLong).device(sum.device()));
+        sum = at::index_add(at::zeros(one, sum.options()), axis, at::remainder(places, size), sum);
+      }
+      return give(sum);
+    }
     const bool is_mirror = mode == "reflect";
     switch (sizes.size()) {
       case 2:

@@ -119,6 +119,15 @@ Three batch_norm_backward(const Tensor& gradient, const Tensor& x, const Tensor&
   });
 }
 
+// A rotation the other way: with the halves of a row in turn, it is that of the function.
+Tensor rope_backward(const Tensor& gradient, double base, int64_t offset) {
+  return guarded([&] {
+    const int64_t half = In(gradient)->size(-1) / 2;
+    const at::Tensor turned = aten(rope(give(at::roll(In(gradient), half, -1)), base, offset));
+    return give(at::roll(turned, half, -1));
+  });
+}
+
 // p = softmax(q kᵀ scale + mask), y = d(p) v with d dropout: d(p)ᵀ g for v; with h = d(g vᵀ) the scores' is p (h - Σ p h).
 std::tuple<Tensor, Tensor, Tensor, Tensor> attention_backward(const Tensor& gradient, const Tensor& q_,
                                                               const Tensor& k_, const Tensor& v_, const Tensor& mask_,

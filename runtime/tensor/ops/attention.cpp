@@ -26,11 +26,11 @@ at::Tensor attention_scores(const at::Tensor& q, const at::Tensor& k, const at::
 
 namespace {
 
-/// The definition, written out. Only for dropout, which must draw from our generator.
+/// The definition, written out. Only for dropout, which must draw from our generator. A row that sees nothing gives 0, as there.
 at::Tensor attention_with_dropout(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const at::Tensor& mask,
                                   bool causal, double p, double scale) {
   const at::Tensor scores = attention_scores(q, k, mask, causal, scale);
-  const Tensor probs = dropout(give(at::softmax(scores, -1)), p);
+  const Tensor probs = dropout(give(at::_safe_softmax(scores, -1)), p);
   return at::matmul(In(probs)->to(v.scalar_type()), v);
 }
 

@@ -1,5 +1,7 @@
 // Functions of elements.
 
+#include <limits>
+
 #include "runtime/plan/cpu/lowering.h"
 
 namespace ltr::plan {
@@ -49,6 +51,43 @@ bool compute(Lowering& to, const Make& make) {
   program.store(to.result(), to.dtype(to.result()), found);
   to.add(std::move(program));
   return true;
+}
+
+/// scale x above 0, else scale alpha (exp(x) - 1).
+bool elu(Lowering& to, double scale, double alpha) {
+  return compute(to, [&](PointProgram& p) {
+    const Ref x = to.load(p, to.argument(0));
+    const Ref below =
+        p.step(Point::mul, p.step(Point::sub, p.step(Point::exp, x), p.number(1)), p.number(scale * alpha));
+    const Ref above = scale == 1 ? x : p.step(Point::mul, x, p.number(scale));
+    return p.step(Point::choose, p.step(Point::gt, x, p.number(0)), above, below);
+  });
+}
+
+/// One slope for all, or one for each of axis 1.
+bool prelu(Lowering& to) {
+  Ints sizes(to.layout(to.argument(0)).sizes.size(), 1);
+  const Layout& weight = to.layout(to.argument(1));
+  if (weight.count() > 1) sizes[sizes.size() > 1 ? 1 : 0] = weight.count();
+  const Option<Layout> slopes = reshaped(weight, sizes);
+  return slopes && to.is_f32({to.argument(1)}) && compute(to, [&](PointProgram& p) {
+           const Ref x = to.load(p, to.argument(0));
+           return p.step(Point::choose, p.step(Point::gt, x, p.number(0)), x,
+                         p.step(Point::mul, x, p.load(*slopes, DType::F32)));
+         });
+}
+
+/// `gate(a, b)` of the halves of the last axis.
+template <class Gate>
+bool halves(Lowering& to, const Gate& gate) {
+  return compute(to, [&](PointProgram& p) {
+    Layout first = to.layout(to.argument(0));
+    first.sizes.back() /= 2;
+    Layout second = first;
+    second.offset += first.sizes.back() * first.strides.back();
+    const Ref a = p.load(first, DType::F32), b = p.load(second, DType::F32);
+    return gate(p, a, b);
+  });
 }
 
 double number_at(const Lowering& to, size_t at) { return to.node().host<double>(at); }
@@ -161,6 +200,38 @@ bool lower_elements(Lowering& to) {
     case Op::logsigmoid:
       return first() && compute(to, [&](PointProgram& p) {
                return p.step(Point::neg, p.step(Point::softplus, p.step(Point::neg, to.load(p, to.argument(0)))));
+             });
+    case Op::elu: return first() && elu(to, 1, number_at(to, 1));
+    // Klambauer et al. 2017.
+    case Op::selu: return first() && elu(to, 1.0507009873554804934193349852946, 1.6732632423543772848170429916717);
+    case Op::prelu: return first() && prelu(to);
+    case Op::mish:
+      return first() && compute(to, [&](PointProgram& p) {
+               const Ref x = to.load(p, to.argument(0));
+               return p.step(Point::mul, x, p.step(Point::tanh, p.step(Point::softplus, x)));
+             });
+    case Op::hardswish:
+      return first() && compute(to, [&](PointProgram& p) {
+               const Ref x = to.load(p, to.argument(0));
+               const Ref bound = p.step(Point::at_least, p.step(Point::add, x, p.number(3)), p.number(0));
+               const Ref share = p.step(Point::mul, p.step(Point::at_most, bound, p.number(6)), p.number(1.0 / 6));
+               return p.step(Point::mul, x, share);
+             });
+    case Op::glu:
+      return first() &&
+             halves(to, [](PointProgram& p, Ref a, Ref b) { return p.step(Point::mul, a, p.step(Point::sigmoid, b)); });
+    case Op::swiglu:
+      return first() &&
+             halves(to, [](PointProgram& p, Ref a, Ref b) { return p.step(Point::mul, p.step(Point::silu, a), b); });
+    case Op::isnan_:
+      return first() && compute(to, [&](PointProgram& p) {
+               const Ref x = to.load(p, to.argument(0));
+               return p.step(Point::ne, x, x);
+             });
+    case Op::isfinite:
+      return first() && compute(to, [&](PointProgram& p) {
+               const Ref size = p.step(Point::abs, to.load(p, to.argument(0)));
+               return p.step(Point::lt, size, p.number(std::numeric_limits<double>::infinity()));
              });
     case Op::gelu: return apply(to, node.host<Str>(1) == "tanh" ? Point::gelu_tanh : Point::gelu, 1);
     case Op::gelu_backward:

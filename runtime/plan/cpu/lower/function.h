@@ -44,6 +44,11 @@ void call(Lowering& to, Split split, std::vector<Touched> reads, std::vector<Tou
   to.add(std::move(one));
 }
 
+/// For people: the node that is lowered, and what it is of.
+inline Str named(const Lowering& to, const Layout& x) {
+  return fmt::format("[{}] {}", fmt::join(x.sizes, ", "), name_of(to.node().op));
+}
+
 /// Rows of `width` elements, side by side: of each thread the samples where these lie apart, else a share.
 struct Rows {
   int64_t count, width;
@@ -76,5 +81,9 @@ inline Middle middle_of(const Layout& x, int64_t dim) {
 
 /// out[] = Σ x · scale: each sample by itself, then these in their order, so that it does not hang on threads.
 void sum_all(Lowering& to, const Layout& x, double scale, const Layout& out);
+/// out = softmax(x) along an axis, or its logarithm.
+void softmax_along(Lowering& to, const Layout& x, int64_t dim, bool is_log, const Layout& out);
+/// out = Σ over the axes along which it was broadcast to `x`; false, with nothing added, if it was not.
+bool sum_stretched(Lowering& to, const Layout& x, const Layout& out);
 
 }  // namespace ltr::plan

@@ -18,10 +18,6 @@ bool go_by_samples(const Lowering& to, int64_t count, std::initializer_list<cons
   });
 }
 
-Str named(const Lowering& to, const Layout& x) {
-  return fmt::format("[{}] {}", fmt::join(x.sizes, ", "), name_of(to.node().op));
-}
-
 // ---- one index for each element
 
 /// Whether `index` is as large as `x`, but along the axis.
@@ -62,13 +58,14 @@ bool gather(Lowering& to) {
   return true;
 }
 
-/// What comes to one place is added in the order of the source.
-bool scatter_add(Lowering& to) {
+/// What comes to one place is added, or takes it, in the order of the source, which is broadcast to the index.
+bool scatter(Lowering& to, bool adds) {
   const ValueId from = to.argument(0), by = to.argument(2), given = to.argument(3);
   const size_t axis = axis_of(to.node().host<int64_t>(1), to.layout(from));
   if (!to.is_f32({from, given}) || to.dtype(by) != DType::I64 || !to.layout(by).is_dense()) return false;
-  if (!fits(to.layout(from), to.layout(by), axis) || to.layout(given).sizes != to.layout(by).sizes) return false;
-  const Layout x = to.side_by_side(to.layout(from), DType::F32), source = to.side_by_side(to.layout(given), DType::F32),
+  if (!fits(to.layout(from), to.layout(by), axis)) return false;
+  const Layout x = to.side_by_side(to.layout(from), DType::F32),
+               source = to.side_by_side(expanded(to.layout(given), to.layout(by).sizes), DType::F32),
                index = to.layout(by), out = to.layout(to.result());
   const Middle of = middle_of(x, int64_t(axis));
   const int64_t size = x.sizes[axis], taken = index.sizes[axis];
@@ -86,7 +83,8 @@ bool scatter_add(Lowering& to) {
            const float* const values = floats(memory, source) + o * rows.width;
            for (int64_t i = 0; i < rows.width; ++i) {
              if (places[i] < 0 || places[i] >= size) return part.fails();
-             into[places[i] * of.inner + i % of.inner] += values[i];
+             float& place = into[places[i] * of.inner + i % of.inner];
+             place = adds ? place + values[i] : values[i];
            }
          }
        });
@@ -95,14 +93,21 @@ bool scatter_add(Lowering& to) {
 
 // ---- one index for all that lies behind an axis
 
-bool index_select(Lowering& to) {
+/// The place that `at` means, of `size`, or -1; it may count from the end where it `wraps`.
+int64_t place_of(int64_t at, int64_t size, bool wraps) {
+  if (wraps && at < 0) at += size;
+  return at < 0 || at >= size ? -1 : at;
+}
+
+/// An index of any number of axes stands for that axis.
+bool take(Lowering& to, bool wraps) {
   const ValueId from = to.argument(0), by = to.argument(2);
   if (!to.is_f32({from}) || to.dtype(by) != DType::I64 || to.layout(from).sizes.empty()) return false;
-  if (!to.layout(by).is_dense() || to.layout(by).sizes.size() != 1) return false;
+  if (!to.layout(by).is_dense()) return false;
   const size_t axis = axis_of(to.node().host<int64_t>(1), to.layout(from));
   const Layout x = to.side_by_side(to.layout(from), DType::F32), index = to.layout(by), out = to.layout(to.result());
   const Middle of = middle_of(x, int64_t(axis));
-  const int64_t size = x.sizes[axis], taken = index.sizes[0];
+  const int64_t size = x.sizes[axis], taken = index.count();
   // Rows of all of x, each by its sample's index; or the same places of each sample.
   const bool by_index = of.outer == 1 && to.is_apart(index) && to.is_apart(out);
   const bool by_samples = by_index || go_by_samples(to, of.outer, {&x, &out});
@@ -112,10 +117,52 @@ bool index_select(Lowering& to) {
          const auto [begin, end] = rows.of(part);
          const int64_t first = of.outer == 1 ? begin : begin * taken, last = of.outer == 1 ? end : end * taken;
          for (int64_t i = first; i < last; ++i) {
-           const int64_t at = longs(memory, index)[i % taken];
-           if (at < 0 || at >= size) return part.fails();
+           const int64_t at = place_of(longs(memory, index)[i % taken], size, wraps);
+           if (at < 0) return part.fails();
            std::memcpy(floats(memory, out) + i * of.inner, floats(memory, x) + (i / taken * size + at) * of.inner,
                        size_t(of.inner) * sizeof(float));
+         }
+       });
+  return true;
+}
+
+/// x with `source` at the places of an index, added to what stands there or instead of it, in the order of the index. Threads have
+/// samples of their own where these lie in front of the axis, else what lies behind it.
+bool put_at(Lowering& to, bool adds, bool wraps) {
+  const ValueId from = to.argument(0), by = to.argument(2), given = to.argument(3);
+  if (!to.is_f32({from, given}) || to.dtype(by) != DType::I64 || to.layout(from).sizes.empty()) return false;
+  if (!to.layout(by).is_dense() || to.layout(by).count() == 0) return false;
+  const size_t axis = axis_of(to.node().host<int64_t>(1), to.layout(from));
+  Ints sizes = to.layout(from).sizes;
+  sizes.erase(sizes.begin() + ptrdiff_t(axis));
+  sizes.insert(sizes.begin() + ptrdiff_t(axis), to.layout(by).sizes.begin(), to.layout(by).sizes.end());
+  if (to.layout(given).sizes.size() > sizes.size()) return false;
+  const Layout x = to.side_by_side(to.layout(from), DType::F32),
+               source = to.side_by_side(expanded(to.layout(given), sizes), DType::F32), index = to.layout(by),
+               out = to.layout(to.result());
+  const Middle of = middle_of(x, int64_t(axis));
+  const int64_t size = x.sizes[axis], taken = index.count();
+  const bool by_samples = go_by_samples(to, of.outer, {&x, &source, &out});
+  const Rows rows{of.outer, size * of.inner, by_samples};
+  const auto own = [&](const Layout& one) { return Touched{one.root, by_samples}; };
+  call(to, rows.split(), {own(x), {index.root, false}, own(source)}, {own(out)}, named(to, x),
+       [=](Memory memory, const Part& part) {
+         const auto [first, last] = by_samples ? rows.of(part) : std::pair<int64_t, int64_t>(0, of.outer);
+         const auto [begin, end] = by_samples ? std::pair<int64_t, int64_t>(0, of.inner) : part.share(of.inner);
+         const auto bytes = size_t(end - begin) * sizeof(float);
+         if (begin == end) return;
+         for (int64_t o = first; o < last; ++o) {
+           float* const into = floats(memory, out) + o * rows.width;
+           const float* const old = floats(memory, x) + o * rows.width;
+           for (int64_t i = 0; i < size; ++i)
+             std::memcpy(into + i * of.inner + begin, old + i * of.inner + begin, bytes);
+           for (int64_t i = 0; i < taken; ++i) {
+             const int64_t at = place_of(longs(memory, index)[i], size, wraps);
+             if (at < 0) return part.fails();
+             const float* const value = floats(memory, source) + (o * taken + i) * of.inner;
+             if (!adds) std::memcpy(into + at * of.inner + begin, value + begin, bytes);
+             for (int64_t k = begin; adds && k < end; ++k) into[at * of.inner + k] += value[k];
+           }
          }
        });
   return true;
@@ -265,8 +312,13 @@ bool put_slice(Lowering& to) {
 bool lower_index(Lowering& to) {
   switch (to.node().op) {
     case Op::gather: return gather(to);
-    case Op::scatter_add: return scatter_add(to);
-    case Op::index_select: return index_select(to);
+    case Op::scatter: return scatter(to, false);
+    case Op::scatter_add: return scatter(to, true);
+    case Op::index_select: return take(to, false);
+    case Op::index_tensor: return take(to, true);
+    case Op::index_add: return put_at(to, true, false);
+    case Op::put_add: return put_at(to, true, true);
+    case Op::put_tensor: return put_at(to, false, true);
     case Op::one_hot: return one_hot(to);
     case Op::arange: return arange(to);
     case Op::flip: return flip(to);

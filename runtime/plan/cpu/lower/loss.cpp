@@ -55,6 +55,38 @@ bool bce_with_logits(Lowering& to) {
   });
 }
 
+/// Logarithms that are cut off at -100.
+bool bce(Lowering& to) {
+  return loss(to, 2, [](PointProgram& p, Ref x, Ref y) {
+    const auto cut = [&](Ref of) { return p.step(Point::at_least, p.step(Point::log, of), p.number(-100)); };
+    const Ref of_one = p.step(Point::mul, y, cut(x));
+    const Ref of_zero = p.step(Point::mul, p.step(Point::sub, p.number(1), y), cut(p.step(Point::sub, p.number(1), x)));
+    return p.step(Point::neg, p.step(Point::add, of_one, of_zero));
+  });
+}
+
+/// (log v + (x - y)² / v) / 2, of a variance that is broadcast.
+bool gaussian_nll(Lowering& to) {
+  const ValueId variance = to.argument(2);
+  if (!to.is_f32({variance})) return false;
+  return loss(to, 4, [&](PointProgram& p, Ref x, Ref y) {
+    const Ref v = p.step(Point::at_least, p.load(expanded(to.layout(variance), p.sizes), DType::F32),
+                         p.number(to.node().host<double>(3)));
+    const Ref far = p.step(Point::div, p.step(Point::square, p.step(Point::sub, x, y)), v);
+    return p.step(Point::mul, p.step(Point::add, p.step(Point::log, v), far), p.number(0.5));
+  });
+}
+
+/// x where the label is 1, what x leaves of the margin where it is -1; both elsewhere.
+bool hinge(Lowering& to) {
+  const double margin = to.node().host<double>(2);
+  return loss(to, 3, [=](PointProgram& p, Ref x, Ref y) {
+    const Ref left = p.step(Point::relu, p.step(Point::sub, p.number(margin), x));
+    const Ref apart = p.step(Point::choose, p.step(Point::ne, y, p.number(1)), left, p.number(0));
+    return p.step(Point::add, apart, p.step(Point::choose, p.step(Point::ne, y, p.number(-1)), x, p.number(0)));
+  });
+}
+
 }  // namespace
 
 bool lower_loss(Lowering& to) {
@@ -74,6 +106,13 @@ bool lower_loss(Lowering& to) {
       return loss(to, 3, [=](PointProgram& p, Ref x, Ref y) { return bent(p, x, y, delta, 0.5, delta); });
     }
     case Op::bce_with_logits: return bce_with_logits(to);
+    case Op::bce: return bce(to);
+    case Op::poisson_nll:
+      return loss(to, 2, [](PointProgram& p, Ref x, Ref y) {
+        return p.step(Point::sub, p.step(Point::exp, x), p.step(Point::mul, y, x));
+      });
+    case Op::gaussian_nll: return gaussian_nll(to);
+    case Op::hinge: return hinge(to);
     case Op::kl_div:
       return loss(to, 2, [](PointProgram& p, Ref x, Ref y) {
         // y (log y - x), and nothing where y is 0.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 
 #include "runtime/kernels/extremes.h"
 #include "runtime/kernels/norm.h"
@@ -116,11 +118,10 @@ bool reduce(Lowering& to, bool is_mean) {
   return true;
 }
 
+}  // namespace
+
 /// Over the axes that were stretched, from the last to the first; axes that lie together are one.
-bool sum_to(Lowering& to) {
-  const ValueId id = to.argument(0);
-  if (!to.is_f32({id}) || to.layout(id).count() == 0) return false;
-  const Layout out = to.layout(to.result()), given = to.layout(id);
+bool sum_stretched(Lowering& to, const Layout& given, const Layout& out) {
   struct Axis {
     int64_t size;
     bool is_summed;
@@ -144,7 +145,7 @@ bool sum_to(Lowering& to) {
   int64_t summed = std::count_if(axes.begin(), axes.end(), [](const Axis& axis) { return axis.is_summed; });
   if (summed == 0) {
     PointProgram program = Lowering::program(x.sizes);
-    program.store(to.result(), DType::F32, program.load(x, DType::F32));
+    program.store(out.root, DType::F32, program.load(x, DType::F32));
     to.add(std::move(program));
     return true;
   }
@@ -159,6 +160,14 @@ bool sum_to(Lowering& to) {
     axes.erase(axes.begin() + ptrdiff_t(last));
   }
   return true;
+}
+
+namespace {
+
+bool sum_to(Lowering& to) {
+  const ValueId id = to.argument(0);
+  if (!to.is_f32({id}) || to.layout(id).count() == 0) return false;
+  return sum_stretched(to, to.layout(id), to.layout(to.result()));
 }
 
 // ---- the largest, the smallest, and where they are
@@ -246,6 +255,137 @@ bool variance(Lowering& to, bool is_deviation) {
   return true;
 }
 
+// ---- made of sums and of functions of elements
+
+using kernels::Point;
+using Ref = PointProgram::Ref;
+
+/// `make(program, x)` of all elements, in memory of its own.
+template <class Make>
+Layout mapped(Lowering& to, const Layout& x, const Make& make) {
+  const Layout out = dense(to.temporary(DType::F32, x.count()), x.sizes);
+  PointProgram program = Lowering::program(x.sizes);
+  const Ref from = program.load(x, DType::F32);
+  program.store(out.root, DType::F32, make(program, from));
+  to.add(std::move(program));
+  return out;
+}
+
+/// What an axis is reduced to, or all: the memory of `root`, and as one that stretches over x again.
+struct Reduced {
+  Middle of;
+  Layout out, over;
+};
+Reduced reduced(const Layout& x, const std::optional<int64_t>& dim, ValueId root) {
+  Reduced found{{1, x.count(), 1}, dense(root, {}), {}};
+  if (!dim || x.sizes.empty()) {
+    found.over = expanded(found.out, x.sizes);
+    return found;
+  }
+  found.of = middle_of(x, *dim);
+  Ints sizes = x.sizes;
+  sizes[axis_of(*dim, x)] = 1;
+  found.out = dense(root, sizes);
+  found.over = expanded(found.out, x.sizes);
+  return found;
+}
+
+void sum_over(Lowering& to, const Layout& x, const Reduced& reduced) {
+  if (reduced.of.results() == 1) return sum_all(to, x, 1, reduced.out);
+  sum_middle(to, x, reduced.of, 1, reduced.out);
+}
+void largest_over(Lowering& to, const Layout& x, const Reduced& reduced) {
+  along(to, x, reduced.of, {reduced.out}, "max", [=](Memory memory, int64_t o, const float* from, const Part&) {
+    extreme_kernel().find(Extreme::Largest, from, reduced.of.width, reduced.of.inner,
+                          floats(memory, reduced.out) + o * reduced.of.inner, nullptr);
+  });
+}
+
+std::optional<int64_t> axis_at(const Lowering& to, size_t at) {
+  const auto* dim = std::get_if<int64_t>(&to.node().arguments[at]);
+  return dim == nullptr ? std::nullopt : std::optional<int64_t>(*dim);
+}
+
+/// m + log Σ exp(x - m), of the largest m; m where that is infinite.
+bool logsumexp(Lowering& to) {
+  if (!to.is_f32({to.argument(0)}) || to.layout(to.argument(0)).count() == 0) return false;
+  const Layout x = to.side_by_side(to.layout(to.argument(0)), DType::F32), out = to.layout(to.result());
+  const Reduced most = reduced(x, axis_at(to, 1), to.temporary(DType::F32, out.count()));
+  const Reduced sum = reduced(x, axis_at(to, 1), to.temporary(DType::F32, out.count()));
+  largest_over(to, x, most);
+  const Layout each = mapped(to, x, [&](PointProgram& p, Ref from) {
+    return p.step(Point::exp, p.step(Point::sub, from, p.load(most.over, DType::F32)));
+  });
+  sum_over(to, each, sum);
+  PointProgram p = Lowering::program(most.out.sizes);
+  const Ref m = p.load(most.out, DType::F32), log = p.step(Point::log, p.load(sum.out, DType::F32));
+  const Ref is_finite = p.step(Point::lt, p.step(Point::abs, m), p.number(std::numeric_limits<double>::infinity()));
+  p.store(out.root, DType::F32, p.step(Point::choose, is_finite, p.step(Point::add, m, log), m));
+  to.add(std::move(p));
+  return true;
+}
+
+/// Σ |x|, the root of Σ x², the largest |x|.
+bool norm(Lowering& to) {
+  const double p = to.node().host<double>(1);
+  const bool is_largest = p == std::numeric_limits<double>::infinity();
+  if (!to.is_f32({to.argument(0)}) || (p != 1 && p != 2 && !is_largest) || to.layout(to.argument(0)).count() == 0)
+    return false;
+  const Layout x = to.side_by_side(to.layout(to.argument(0)), DType::F32), out = to.layout(to.result());
+  const Point each = p == 2 ? Point::square : Point::abs;
+  const Layout sizes = mapped(to, x, [&](PointProgram& program, Ref from) { return program.step(each, from); });
+  const Reduced all = reduced(x, axis_at(to, 2), p == 2 ? to.temporary(DType::F32, out.count()) : out.root);
+  if (is_largest)
+    largest_over(to, sizes, all);
+  else
+    sum_over(to, sizes, all);
+  if (p != 2) return true;
+  PointProgram program = Lowering::program(all.out.sizes);
+  program.store(out.root, DType::F32, program.step(Point::sqrt, program.load(all.out, DType::F32)));
+  to.add(std::move(program));
+  return true;
+}
+
+/// Products, in doubles.
+bool prod(Lowering& to) {
+  if (!to.is_f32({to.argument(0), to.result()}) || to.layout(to.argument(0)).count() == 0) return false;
+  const Layout x = to.side_by_side(to.layout(to.argument(0)), DType::F32), out = to.layout(to.result());
+  const Middle of = reduced(x, axis_at(to, 1), out.root).of;
+  along(to, x, of, {out}, "prod", [=](Memory memory, int64_t o, const float* from, const Part&) {
+    for (int64_t i = 0; i < of.inner; ++i) {
+      double product = 1;
+      for (int64_t w = 0; w < of.width; ++w) product *= double(from[w * of.inner + i]);
+      floats(memory, out)[o * of.inner + i] = float(product);
+    }
+  });
+  return true;
+}
+
+/// Whether any of conditions holds, or all.
+bool agree(Lowering& to, bool are_all) {
+  if (to.dtype(to.argument(0)) != DType::Bool || to.layout(to.argument(0)).count() == 0) return false;
+  const Layout x = to.side_by_side(to.layout(to.argument(0)), DType::Bool), out = to.layout(to.result());
+  const Middle of = reduced(x, axis_at(to, 1), out.root).of;
+  Layout flat = dense(x.root, {of.outer, of.width * of.inner});
+  flat.offset = x.offset;
+  const bool by_samples = to.is_apart(flat) && to.is_apart(dense(out.root, {of.outer, of.inner}));
+  const Rows rows{of.outer, of.width * of.inner, by_samples};
+  call(to, rows.split(), {{x.root, by_samples}}, {{out.root, by_samples}}, named(to, x),
+       [=](Memory memory, const Part& part) {
+         const auto [begin, end] = rows.of(part);
+         for (int64_t o = begin; o < end; ++o) {
+           const auto* const from = reinterpret_cast<const bool*>(memory[x.root]) + x.offset + o * rows.width;
+           auto* const into = reinterpret_cast<bool*>(memory[out.root]) + o * of.inner;
+           std::fill_n(into, of.inner, are_all);
+           for (int64_t i = 0; i < rows.width; ++i) {
+             bool& is = into[i % of.inner];
+             is = are_all ? is && from[i] : is || from[i];
+           }
+         }
+       });
+  return true;
+}
+
 bool cumsum(Lowering& to) {
   const ValueId id = to.argument(0);
   if (!to.is_f32({id, to.result()}) || to.layout(id).sizes.empty()) return false;
@@ -287,6 +427,11 @@ bool lower_reduction(Lowering& to) {
     case Op::var: return variance(to, false);
     case Op::std_: return variance(to, true);
     case Op::cumsum: return cumsum(to);
+    case Op::logsumexp: return logsumexp(to);
+    case Op::norm: return norm(to);
+    case Op::prod: return prod(to);
+    case Op::any: return agree(to, false);
+    case Op::all: return agree(to, true);
     default: return false;
   }
 }

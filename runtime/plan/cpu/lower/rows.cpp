@@ -1,4 +1,4 @@
-// Functions of rows: soft-max, cross entropy, layer norm, embeddings.
+// Functions of rows: soft-max, layer norm, embeddings.
 
 #include <algorithm>
 #include <atomic>
@@ -18,75 +18,42 @@ bool is_last(int64_t dim, const Layout& x) { return dim == -1 || dim + 1 == int6
 
 // ---- soft-max
 
+}  // namespace
+
+void softmax_along(Lowering& to, const Layout& given, int64_t dim, bool is_log, const Layout& out) {
+  const Layout x = to.side_by_side(given, DType::F32);
+  if (is_last(dim, x)) {
+    const Rows rows = rows_of(to, out);
+    const bool by_samples = rows.by_samples && to.is_apart(x);
+    const Rows split{rows.count, rows.width, by_samples};
+    const auto function = is_log ? row_kernel().log_softmax : row_kernel().softmax;
+    return call(to, split.split(), {to.touched(x, by_samples)}, {to.touched(out, by_samples)}, named(to, out),
+                [=](Memory memory, const Part& part) {
+                  const auto [begin, end] = split.of(part);
+                  const int64_t at = begin * split.width;
+                  function(floats(memory, x) + at, end - begin, split.width, floats(memory, out) + at);
+                });
+  }
+  const Middle of = middle_of(x, dim);
+  Layout flat = dense(x.root, {of.outer, of.width * of.inner});
+  flat.offset = x.offset;
+  const bool by_samples = to.is_apart(flat) && to.is_apart(dense(out.root, flat.sizes));
+  const Rows rows{of.outer, of.width * of.inner, by_samples};
+  const auto function = is_log ? row_kernel().log_softmax_columns : row_kernel().softmax_columns;
+  call(to, rows.split(), {{x.root, by_samples}}, {{out.root, by_samples}}, named(to, out),
+       [=](Memory memory, const Part& part) {
+         const auto [begin, end] = rows.of(part);
+         for (int64_t o = begin; o < end; ++o)
+           function(floats(memory, x) + o * rows.width, of.width, of.inner, floats(memory, out) + o * rows.width);
+       });
+}
+
+namespace {
+
 bool softmax(Lowering& to) {
   const ValueId x = to.argument(0);
-  if (!to.is_f32({x}) || to.layout(x).sizes.empty() || !is_last(to.node().host<int64_t>(1), to.layout(x))) return false;
-  const Layout in = to.side_by_side(to.layout(x), DType::F32), out = to.layout(to.result());
-  const Rows rows = rows_of(to, out);
-  const auto function = to.node().op == Op::softmax ? row_kernel().softmax : row_kernel().log_softmax;
-  call(to, rows.split(), {to.touched(in, rows.by_samples)}, {to.touched(out, rows.by_samples)},
-       fmt::format("[{}] {}", fmt::join(out.sizes, ", "), name_of(to.node().op)), [=](Memory memory, const Part& part) {
-         const auto [begin, end] = rows.of(part);
-         const int64_t at = begin * rows.width;
-         function(floats(memory, in) + at, end - begin, rows.width, floats(memory, out) + at);
-       });
-  return true;
-}
-
-// ---- cross entropy
-
-/// Its simple form: class ids, no weights, nothing ignored or smoothed; logits [N, C].
-bool is_plain_cross_entropy(const Lowering& to, size_t first) {
-  const Node& node = to.node();
-  const ValueId logits = node.value(first).id, target = node.value(first + 1).id;
-  const Str& reduction = node.host<Str>(first + 5);
-  return to.is_f32({logits}) && to.dtype(target) == DType::I64 && to.layout(logits).sizes.size() == 2 &&
-         to.layout(target).sizes.size() == 1 && node.value(first + 2).id == kNone &&
-         std::holds_alternative<std::monostate>(node.arguments[first + 3]) && node.host<double>(first + 4) == 0 &&
-         (reduction == "mean" || reduction == "sum");
-}
-
-bool cross_entropy(Lowering& to) {
-  if (!is_plain_cross_entropy(to, 0)) return false;
-  const Layout logits = to.side_by_side(to.layout(to.argument(0)), DType::F32);
-  const Layout target = to.side_by_side(to.layout(to.argument(1)), DType::I64);
-  if (!to.layout(to.argument(1)).is_dense()) return false;
-  const Rows rows = rows_of(to, logits);
-  const Layout each = dense(to.temporary(DType::F32, rows.count), {rows.count});
-  const bool by_samples = rows.by_samples && to.is_apart(target) && to.is_apart(each);
-  const Rows split{rows.count, rows.width, by_samples};
-  call(to, split.split(), {to.touched(logits, by_samples), to.touched(target, by_samples)},
-       {to.touched(each, by_samples)}, fmt::format("[{}] cross_entropy", fmt::join(logits.sizes, ", ")),
-       [=](Memory memory, const Part& part) {
-         const auto [begin, end] = split.of(part);
-         if (!row_kernel().cross_entropy(floats(memory, logits) + begin * split.width, longs(memory, target) + begin,
-                                         end - begin, split.width, floats(memory, each) + begin))
-           part.fails();
-       });
-  const bool is_mean = to.node().host<Str>(5) == "mean";
-  sum_all(to, each, is_mean ? 1 / double(rows.count) : 1, to.layout(to.result()));
-  return true;
-}
-
-bool cross_entropy_backward(Lowering& to) {
-  if (!is_plain_cross_entropy(to, 1)) return false;
-  const Layout gradient = to.layout(to.argument(0));
-  const Layout logits = to.side_by_side(to.layout(to.argument(1)), DType::F32), target = to.layout(to.argument(2));
-  if (!target.is_dense() || gradient.count() != 1) return false;
-  const Layout out = to.layout(to.result());
-  const Rows rows = rows_of(to, logits);
-  const bool by_samples = rows.by_samples && to.is_apart(target) && to.is_apart(out);
-  const Rows split{rows.count, rows.width, by_samples};
-  const double share = to.node().host<Str>(6) == "mean" ? 1 / double(rows.count) : 1;
-  call(to, split.split(), {{gradient.root, false}, to.touched(logits, by_samples), to.touched(target, by_samples)},
-       {to.touched(out, by_samples)}, fmt::format("[{}] cross_entropy_backward", fmt::join(logits.sizes, ", ")),
-       [=](Memory memory, const Part& part) {
-         const auto [begin, end] = split.of(part);
-         const int64_t at = begin * split.width;
-         row_kernel().cross_entropy_slope(floats(memory, logits) + at, longs(memory, target) + begin, end - begin,
-                                          split.width, float(double(*floats(memory, gradient)) * share),
-                                          floats(memory, out) + at);
-       });
+  if (!to.is_f32({x}) || to.layout(x).sizes.empty()) return false;
+  softmax_along(to, to.layout(x), to.node().host<int64_t>(1), to.node().op == Op::log_softmax, to.layout(to.result()));
   return true;
 }
 
@@ -247,8 +214,6 @@ bool lower_rows(Lowering& to) {
   switch (to.node().op) {
     case Op::softmax:
     case Op::log_softmax: return softmax(to);
-    case Op::cross_entropy: return cross_entropy(to);
-    case Op::cross_entropy_backward: return cross_entropy_backward(to);
     case Op::layer_norm: return layer_norm(to);
     case Op::layer_norm_backward: return layer_norm_backward(to);
     case Op::embedding: return embedding(to);
