@@ -164,11 +164,26 @@ bool has_result(const State& state, Iter at) {
   return at->kind == K::Arrow;
 }
 
+/// What begins a member of a callback and is none.
+void help_callback_member(const State& state, Iter at, diagnostics::Diagnostic& diagnostic) {
+  const std::string_view word = state.text(*at);
+  const auto hook = diagnostics::renamed(word);
+  const bool is_hook = word.starts_with("on_");
+  if (std::next(at)->kind == K::Colon || std::next(at)->kind == K::Assign)
+    diagnostic.help("what a callback keeps is a `state`: `state {}: float = …`", word);
+  else if (is_hook && hook)
+    diagnostic.help("{}", "a hook: `on " + std::string(*hook) + " { … }`").fix(at->span, "on " + std::string(*hook));
+  else
+    help_near_word(state, at, diagnostic);
+}
+
 /// What the message alone does not say.
 void add_help(const State& state, Level level, Iter start, Iter at, diagnostics::Diagnostic& diagnostic) {
   const bool is_first_word =
       level == Level::Statement && start->kind == K::Name && at == std::next(start) && !at->starts_line;
   if (help_bracketed_lambda(at, state, diagnostic)) return;
+  if (at->kind == K::Name && expects(state, Expected::CallbackMember))
+    return help_callback_member(state, at, diagnostic);
   if (level == Level::Parameter && expects(state, K::Colon)) {
     diagnostic.help("a parameter has a type: `{}: {}`", state.text(*start),
                     is_of_object(state, opener_of_params(state, start)) ? "int" : "float[B, 3]");
@@ -321,7 +336,16 @@ void report_failure(State& state, Level level, Iter start, Iter where) {
     return;
   }
   if (is_stray_closer(state, at)) {
-    state.report_at(at, diag::stray_bracket(at->span, state.text(*at)).fix(at->span, ""));
+    diagnostics::Diagnostic diagnostic = diag::stray_bracket(at->span, state.text(*at));
+    const lex::BracketPair* const pair = find_unclosed(state, at);
+    if (pair == nullptr) return state.report_at(at, std::move(diagnostic.fix(at->span, "")));
+    // One of another kind is open: this was meant to close it.
+    const lex::Token& opener = *(state.begin() + pair->opener);
+    const std::string_view closer = opener.kind == K::OpenParen ? ")" : opener.kind == K::OpenBracket ? "]" : "}";
+    diagnostic.label(opener.span, "`{}` closes this", closer)
+        .help("write `{}`", closer)
+        .fix(at->span, std::string(closer));
+    state.report_at(at, std::move(diagnostic));
     return;
   }
   if (level == Level::Statement && start->kind == K::Let && kNames.has(std::next(start)->kind)) {
