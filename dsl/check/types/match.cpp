@@ -273,12 +273,29 @@ struct Matcher {
 
   Context& cx() { return scope.cx; }
 
-  bool fail_dims(const Type& param, const Type& argument, const std::string& detail) {
-    Type wanted = substitute(param, binding, cx());
-    cx().report(diag::dims_differ(span, what + " has the wrong size: " + detail)
-                    .label(span, "{}", cx().text(argument))
-                    .note("{} is wanted", cx().text(wanted)));
+  bool fail_dims(const Type& param, const Type& argument, const std::string& detail, const Polynomial* size = nullptr) {
+    const std::optional<size_t> axis = size != nullptr ? flattened(argument, *size) : std::nullopt;
+    diagnostics::Diagnostic diagnostic = diag::dims_differ(span, what + " has the wrong size: " + detail);
+    diagnostic.label(span, "{}", cx().text(argument));
+    if (axis)
+      diagnostic.help("its last {} dims are {} together: flatten them first, `.flatten({})`",
+                      argument.dims.size() - *axis, cx().text(*size), *axis);
+    else
+      diagnostic.note("{} is wanted", cx().text(substitute(param, binding, cx())));
+    cx().report(std::move(diagnostic));
     return false;
+  }
+
+  /// From which axis on the dims, flattened, have that size.
+  std::optional<size_t> flattened(const Type& argument, const Polynomial& size) {
+    const std::vector<Dim>& dims = argument.dims;
+    if (dims.size() < 3 || dims.back().group != 0) return std::nullopt;
+    Polynomial all = dims.back().size;
+    for (size_t axis = dims.size() - 1; axis-- > 1 && dims[axis].group == 0;) {
+      all = all * dims[axis].size;
+      if (all == size) return axis;
+    }
+    return std::nullopt;
   }
 
   bool match_dim(const Dim& param, const Dim& argument, const Type& param_type, const Type& argument_type) {
@@ -302,7 +319,7 @@ struct Matcher {
     if (cx().program.atoms.mentions_unknown(wanted)) return true;
     if (require_equal(wanted, argument.size, span, scope, true)) return true;
     return fail_dims(param_type, argument_type,
-                     "`" + cx().text(wanted) + "` is wanted, not `" + cx().text(argument.size) + "`");
+                     "`" + cx().text(wanted) + "` is wanted, not `" + cx().text(argument.size) + "`", &wanted);
   }
 
   /// Whether no sizes of its dims make one the other.
