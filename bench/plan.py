@@ -5,8 +5,8 @@
     python bench/plan.py --fit         # of one process alone; prints the row LTR_PLANNED that comes nearest to what it measured
     python bench/plan.py --record      # writes tests/tools/Inputs/plan_measured.json anew: on a quiet machine, once that row is right
 
-One compute thread for each process; steps of one are measured planned and op by op, those of several have no plan. Two lengths are run, and the difference by the difference in steps is one step. Batches come
-from files that cost little to read; those of keras_cnn, which moves and turns its images, are made up.
+One compute thread for each process; steps of one are measured planned and op by op, those of several have no plan. Two lengths are
+run, and the difference by the difference in steps is one step. Batches come from files that cost little to read; those of keras_cnn, which moves and turns its images, are made up.
 """
 import argparse
 import array
