@@ -74,8 +74,9 @@ CpuPlan::CpuPlan(const Graph& graph, const std::unordered_map<ValueId, Tensor>& 
 }
 
 void CpuPlan::stay_alone_if_small() {
-  // What one core of today does in a microsecond, and what a meeting takes, with the threads' start for each stretch.
-  constexpr double kBytes = 2e4, kProducts = 5e4, kMeeting = 2;
+  // What one core of today does in a microsecond, and what a meeting takes, with the start of threads for each stretch, and with a loader
+  // that wants one of the cores from time to time.
+  constexpr double kBytes = 2e4, kProducts = 5e4, kMeeting = 4;
   double microseconds = 0;
   size_t phases = 0;
   for (const Planned& planned : stretches_) {
