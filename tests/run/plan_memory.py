@@ -23,9 +23,8 @@ CASES = [(1, ("--D", 768, "--layers", 6, "--size", 4)),
          (2, ("--D", 768, "--layers", 6, "--size", 4))]
 
 
-# Of planned steps: nearly nothing, weights, results; tables, recurrent layers, norms of batches; two optimizers. Of the pages of libraries
-# the system maps some MiB more or fewer from one day to another, of the same program.
-NEAR_PLANNED, PAGES = 0.05, 5 << 20
+# Of planned steps: nearly nothing, weights, results; tables, recurrent layers, norms of batches; two optimizers.
+NEAR_PLANNED = 0.05
 PROGRAMS = ["bench/mlp.ltr", "bench/lstm.ltr", "bench/embeddings.ltr", "bench/resnet.ltr", "examples/mnist.ltr", "examples/keras_cnn.ltr",
             "examples/char_gpt.ltr", "examples/gan.ltr"]
 
@@ -67,9 +66,15 @@ def planned(source, backend, ranks, sizes):
     return bytes_of["together"], bytes_of["program"]
 
 
-def is_near(what, predicted, measured, near, more=0):
-    text = f"{what}: {predicted / measured:.1%} of {measured / 2**20:.0f} MiB are planned"
-    check(text, abs(predicted - measured) <= near * measured + more)
+def is_near(what, predicted, measured, near):
+    part = predicted / measured
+    check(f"{what}: {part:.1%} of {measured / 2**20:.0f} MiB are planned", abs(part - 1) <= near)
+
+
+def is_planned(what, program, source, sizes=()):
+    """Of two runs of one program one may have some MiB more, the first above all; what the program needs is the lesser."""
+    measured = min(peak(program, "native", 1, sizes) for _ in range(2))
+    is_near(f"{what}, planned", sum(planned(source, "native", 1, sizes)), measured, NEAR_PLANNED)
 
 
 def main():
@@ -77,14 +82,14 @@ def main():
         for name in PROGRAMS:
             source = pathlib.Path(SOURCE) / name
             program = build(source, folder)
-            is_near(f"{source.stem}, planned", sum(planned(source, "native", 1, ())), peak(program, "native", 1, ()), NEAR_PLANNED, PAGES)
+            is_planned(source.stem, program, source)
         source, program = pathlib.Path(EXAMPLES) / "char_gpt.ltr", pathlib.Path(folder) / "char_gpt"
         for ranks, sizes in CASES:
             what = f"{ranks} x {' '.join(map(str, sizes))}"
             measured = peak(program, "torch", ranks, sizes) - peak(program, "torch", ranks, LEAST)
             is_near(what, planned(source, "torch", ranks, sizes)[0], measured, NEAR)
             if ranks == 1:
-                is_near(f"{what}, planned", sum(planned(source, "native", 1, sizes)), peak(program, "native", 1, sizes), NEAR_PLANNED, PAGES)
+                is_planned(what, program, source, sizes)
     finish()
 
 
