@@ -25,6 +25,8 @@ struct Scores {
 
   /// The first score of a place; the next one of it is `inner` further.
   int64_t first_of(int64_t place) const { return place / inner * inner * classes + place % inner; }
+  /// Whether it is a class, or what is ignored.
+  bool is_known(int64_t target) const { return target == ignored || (target >= 0 && target < classes); }
   std::pair<int64_t, int64_t> of(const Part& part) const { return by_samples ? part.of(places) : part.share(places); }
   Split split() const { return by_samples ? Split::Samples : Split::Shares; }
   /// Whether a mean is over what the batch says: the weights of its targets.
@@ -122,7 +124,7 @@ Layout total_of(Lowering& to, const Scores& of) {
          const auto [begin, end] = of.of(part);
          for (int64_t i = begin; i < end; ++i) {
            const int64_t t = longs(memory, of.target)[i];
-           if (t != of.ignored && (t < 0 || t >= of.classes)) return part.fails();
+           if (!of.is_known(t)) return part.fails();
            floats(memory, each)[i] = classes.weight_of(t);
          }
        });
@@ -293,7 +295,7 @@ bool nll(Lowering& to) {
          const auto [begin, end] = of.of(part);
          for (int64_t i = begin; i < end; ++i) {
            const int64_t t = longs(memory, of.target)[i];
-           if (t != of.ignored && (t < 0 || t >= of.classes)) return part.fails();
+           if (!of.is_known(t)) return part.fails();
            floats(memory, costs)[i] =
                t == of.ignored ? 0 : -classes.weight_of(t) * floats(memory, of.x)[of.first_of(i) + t * of.inner];
          }
