@@ -12,6 +12,7 @@
 #include "runtime/cli/verbs.h"
 #include "runtime/data/rows.h"
 #include "runtime/settings/value_text.h"
+#include "runtime/tensor/device.h"
 
 namespace ltr::cli {
 
@@ -47,7 +48,8 @@ Str sweep_text(const Value& sweep) {
 Str steps_text(Start& start) {
   Unheard progress;
   RunRequest request = start.request(progress);
-  request.flags.fast_dev_run = 1;
+  // A device captures what it does in the second run.
+  request.flags.fast_dev_run = accelerator() == nullptr ? 1 : 3;
   request.flags.bare = true;
   request.flags.explain = true;
   give_predict_params(start, request);

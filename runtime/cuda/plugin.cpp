@@ -13,6 +13,7 @@
 
 #include <optional>
 
+#include "runtime/cuda/capture.h"
 #include "runtime/cuda/nccl_group.h"
 #include "runtime/tensor/accelerator.h"
 
@@ -104,6 +105,10 @@ class Cuda final : public Accelerator {
       const c10::cuda::CUDAStreamGuard beside(*copies_);
       for (size_t i = 0; i < host.size(); i++) {
         if (!host[i].defined()) continue;
+        if (holds(host[i])) {
+          there[i] = host[i];
+          continue;
+        }
         // From memory that is not pinned a copy would make the host wait.
         const at::Tensor pinned = host[i].is_pinned() ? host[i] : host[i].pin_memory();
         there[i] = pinned.to(step.device(), true);
@@ -124,12 +129,21 @@ class Cuda final : public Accelerator {
     return at::empty(sizes, at::TensorOptions().dtype(type).pinned_memory(true));
   }
 
+  at::Generator generator(uint64_t site, uint64_t seed) override { return capture_.generator(site, seed); }
+
+  std::unique_ptr<Replay> capture(size_t draws, const std::function<std::vector<at::Tensor>()>& compute) override {
+    return capture_.capture(draws, compute);
+  }
+
+  void give_back() override { c10::cuda::CUDACachingAllocator::emptyCache(); }
+
   c10::intrusive_ptr<c10d::Backend> make_group(const c10::intrusive_ptr<c10d::Store>& store, int rank, int world,
                                                std::chrono::milliseconds timeout) override {
     return make_nccl_group(store, rank, world, timeout);
   }
 
  private:
+  Capture capture_;
   std::optional<c10::cuda::CUDAStream> copies_;
   at::cuda::CUDAEvent copied_;
 };

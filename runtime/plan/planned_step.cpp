@@ -3,10 +3,12 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "runtime/api/error.h"
 #include "runtime/plan/differentiate.h"
 #include "runtime/plan/recompute.h"
+#include "runtime/plan/rule.h"
 #include "runtime/tensor/device.h"
 #include "runtime/tensor/draw.h"
 #include "runtime/tensor/handle.h"
@@ -14,8 +16,21 @@
 
 namespace ltr::plan {
 
+namespace {
+
+bool differentiates(const Mark& mark) {
+  return std::holds_alternative<Minimized>(mark.effect) || std::holds_alternative<BackwardOf>(mark.effect);
+}
+
+}  // namespace
+
 PlannedStep::PlannedStep(Recording recording)
-    : recording_(std::move(recording)), forward_end_(recording_.graph.nodes.size()) {
+    : recording_(std::move(recording)),
+      forward_end_(recording_.graph.nodes.size()),
+      // A replay costs the same whatever is captured: there LibTorch's own gradients are best, and the bits those of `--backend torch`.
+      has_autograd_(accelerator() != nullptr && std::ranges::none_of(recording_.graph.nodes, [](const Node& node) {
+                      return node.block != 0;  // computed again
+                    })) {
   for (const Node& node : recording_.graph.nodes) {
     if (node.op == Op::grad && !recording_.refusal)
       recording_.refusal = Refusal{reason_of(Unplanned::InnerGradient), node.location};
@@ -28,6 +43,7 @@ PlannedStep::PlannedStep(Recording recording)
   deaths_ = deaths();
   reference_.emplace(recording_.graph, recording_.kept);
   reference_->forget_behind(deaths_.behind_node);
+  if (has_autograd_) reference_->run_with_autograd();
 }
 
 void PlannedStep::differentiate_marks() {
@@ -51,6 +67,12 @@ void PlannedStep::differentiate_marks() {
                            .dtype = graph.values[part.loss].dtype,
                            .name = fmt::format("seed{}", parts_.size())});
     part.begin = graph.nodes.size();
+    if (has_autograd_) {
+      add_autograd(part, by, mark);
+      part_of_.emplace_back(parts_.size());
+      parts_.push_back(std::move(part));
+      continue;
+    }
     const Differentiated found = differentiate(graph, mark.end, part.loss, part.seed, by);
     if (found.refusal) {
       recording_.refusal =
@@ -70,6 +92,22 @@ void PlannedStep::differentiate_marks() {
     part_of_.emplace_back(parts_.size());
     parts_.push_back(std::move(part));
   }
+}
+
+void PlannedStep::add_autograd(Part& part, const std::vector<ValueId>& by, const Mark& mark) {
+  Graph& graph = recording_.graph;
+  // A later loss may go through what leads to this one.
+  const auto here = size_t(&mark - recording_.marks.data());
+  const bool keeps_graph = std::ranges::any_of(recording_.marks | std::views::drop(here + 1), differentiates);
+  if (graph.values[part.loss].needs_grad && !by.empty()) {
+    const std::vector<ValueRef> weights(by.begin(), by.end());
+    part.gradients = Builder(graph, graph.nodes[part.begin - 1].location)
+                         .call(Op::loss_gradients, graph.values[part.loss].dtype, by.size(),
+                               {ValueRef{part.loss}, ValueRef{part.seed}, weights, keeps_graph});
+    for (const ValueId id : by) part.weights.push_back(recording_.kept.at(id));
+    part.rests.resize(by.size());
+  }
+  part.end = graph.nodes.size();
 }
 
 /// Every value goes with its last reader: looked for from the end of the step.
@@ -144,9 +182,12 @@ void PlannedStep::prepare(const Batch& batch, int threads, const std::shared_ptr
     return state.before != kNone && state.after != kNone &&
            recording_.graph.values[state.before].sizes != recording_.graph.values[state.after].sizes;
   };
-  if (accelerator() != nullptr || !fits_cpu_plan(recording_.graph) || std::ranges::any_of(recording_.states, grows))
-    return;
+  if (!has_fixed_sizes(recording_.graph) || std::ranges::any_of(recording_.states, grows)) return;
   const std::vector<Stretch> order = stretches();
+  if (accelerator() != nullptr) {
+    replays_ = std::make_unique<Replays>(recording_.graph, *reference_, order, recording_.kept, deaths_.behind_node);
+    return;
+  }
   std::set<ValueId> of_tables;
   for (const Part& part : parts_) {
     for (size_t i = 0; i < part.gradients.size(); ++i) {
@@ -188,6 +229,7 @@ void PlannedStep::find_sizes(const Batch& batch, const std::vector<Stretch>& ord
 }
 
 void PlannedStep::compute(size_t begin, size_t end) {
+  if (replays_) return replays_->run(stretch_++);
   if (!cpu_) return reference_->run(begin, end);
   if (!cpu_->run(stretch_++)) explain();
 }
@@ -200,7 +242,12 @@ void PlannedStep::explain() const {
   throw error_here(err::value_out_of_range, "a value is out of range in a planned step");
 }
 
-Tensor PlannedStep::taken(ValueId id) const { return cpu_ ? give(cpu_->view(id).clone()) : reference_->value(id); }
+Tensor PlannedStep::taken(ValueId id) const {
+  if (cpu_) return give(cpu_->view(id).clone());
+  const at::Tensor value = aten(reference_->value(id));
+  if (!value.defined()) return {};
+  return give(lends_values() ? value.detach().clone() : value.detach());
+}
 
 void PlannedStep::apply_mark(Context& cx, const Mark& mark, const Option<size_t>& part) {
   const auto value = [&](ValueId id) {
@@ -248,6 +295,7 @@ void PlannedStep::run_all(Context& cx, const Batch& batch, const GradientUse& us
     cpu_->begin(DrawScope::here().key);
   } else {
     reference_->clear(recording_.kept);
+    if (replays_) replays_->begin();
   }
   each_input(batch, [&](ValueId id, const Tensor& value) { cpu_ ? cpu_->set(id, value) : reference_->set(id, value); });
   size_t done = 0;
@@ -276,7 +324,8 @@ void PlannedStep::add_gradients(size_t at, double factor) {
   const DrawScope draws({DrawScope::here().key, 0});
   if (!part.factor_value.defined() || part.factor != factor) {
     const Value& seed = recording_.graph.values[part.seed];
-    part.factor_value = give(at::full(recording_.graph.values[part.loss].sizes, factor, aten(seed.dtype)));
+    part.factor_value = give(at::full(recording_.graph.values[part.loss].sizes, factor,
+                                      at::TensorOptions(aten(seed.dtype)).device(run_device())));
     part.factor = factor;
   }
   ran_[at] = true;
@@ -286,6 +335,7 @@ void PlannedStep::add_gradients(size_t at, double factor) {
     const In weight(part.weights[i]);
     at::Tensor& sum = weight->mutable_grad();
     const at::Tensor gradient = cpu_ ? cpu_->view(part.gradients[i]) : aten(reference_->value(part.gradients[i]));
+    if (!gradient.defined()) continue;
     if (sum.defined()) {
       sum.add_(gradient);
     } else if (gradient.is_sparse()) {
@@ -293,7 +343,7 @@ void PlannedStep::add_gradients(size_t at, double factor) {
     } else if (gradient.strides() != weight->strides()) {
       sum = at::empty_like(weight->detach()).copy_(gradient);
     } else {
-      sum = cpu_ && !use_.is_alone ? gradient.clone() : gradient;
+      sum = lends_values() && !use_.is_alone ? gradient.clone() : gradient;
     }
   }
   if (cpu_) return;

@@ -6,6 +6,7 @@
 #include "runtime/plan/loss_gradient.h"
 #include "runtime/plan/profile_text.h"
 #include "runtime/plan/recording.h"
+#include "runtime/plan/replays.h"
 
 namespace ltr::plan {
 
@@ -43,6 +44,8 @@ class PlannedStep {
   const PlanningTimes& planning() const { return planning_; }
   /// How it runs on this machine; null where the reference runs it.
   const CpuPlan* cpu_plan() const { return cpu_.get(); }
+  /// Likewise on an accelerator; null where nothing of it can be captured.
+  const Replays* replays() const { return replays_.get(); }
   /// Times are taken from now on.
   void measure();
   Measured measured() const;
@@ -76,6 +79,8 @@ class PlannedStep {
 
   void find_sizes(const Batch& batch, const std::vector<Stretch>& order);
   void differentiate_marks();
+  /// The gradients of a part as one node.
+  void add_autograd(Part& part, const std::vector<ValueId>& by, const Mark& mark);
   Deaths deaths() const;
   /// In the order in which they run: in front of each mark the nodes up to it, then its part if it has one; then the rest.
   std::vector<Stretch> stretches() const;
@@ -86,6 +91,8 @@ class PlannedStep {
   void compute(size_t begin, size_t end);
   /// `part`: of the loss that it minimizes, if it does.
   void apply_mark(Context& cx, const Mark& mark, const Option<size_t>& part);
+  /// Whether values lie where the next run writes.
+  bool lends_values() const { return cpu_ || (replays_ && replays_->lends_values()); }
   /// What is not overwritten by the next run.
   Tensor taken(ValueId id) const;
   /// Adds the gradients of the loss of `part`, times `factor`, to those of the weights that it trains.
@@ -94,11 +101,13 @@ class PlannedStep {
 
   Recording recording_;
   size_t forward_end_;
+  bool has_autograd_;  ///< that of LibTorch, instead of nodes of gradients
   std::vector<Part> parts_;
   std::vector<Option<size_t>> part_of_;  ///< of each mark
   Deaths deaths_;
   Option<Reference> reference_;
   std::unique_ptr<CpuPlan> cpu_;
+  std::unique_ptr<Replays> replays_;
   // Of the run that goes on.
   const Batch* batch_ = nullptr;
   size_t stretch_ = 0;

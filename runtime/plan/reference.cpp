@@ -120,14 +120,15 @@ void Reference::clear(const std::unordered_map<ValueId, Tensor>& constants) {
 }
 
 void Reference::run(size_t begin, size_t end) {
-  const at::AutoDispatchBelowADInplaceOrView below;
-  const NoGrad no_grad;
+  Option<at::AutoDispatchBelowADInplaceOrView> below;
+  if (!has_autograd_) below.emplace();
   const uint64_t key = DrawScope::here().key;
   for (size_t i = begin; i < end; ++i) {
+    position_ = i;
     const Node& node = graph_.nodes[i];
     at(node.location);
     if (!leaves_out(node)) {
-      const ModeScope mode(node.is_training, false);
+      const ModeScope mode(node.is_training, has_autograd_ && needs_grad(node));
       const DrawScope draws({key, node.site.value_or(0)});
       kCalls[size_t(node.op)](node, values_);
       if (noted_ != nullptr) note(node);
@@ -135,6 +136,10 @@ void Reference::run(size_t begin, size_t end) {
     if (forgotten_.empty()) continue;
     for (const ValueId id : forgotten_[i]) values_[id] = Tensor();
   }
+}
+
+bool Reference::needs_grad(const Node& node) const {
+  return std::ranges::any_of(node.results, [&](ValueId id) { return id != kNone && graph_.values[id].needs_grad; });
 }
 
 bool Reference::leaves_out(const Node& node) {

@@ -17,12 +17,16 @@ class Reference {
   /// What an input or weight is from now on.
   void set(ValueId id, const Tensor& value) { values_[id] = value; }
   const Tensor& value(ValueId id) const { return values_[id]; }
+  /// The node that runs, or ran last.
+  size_t position() const { return position_; }
   /// What each node needs last goes behind it, so that memory is used again.
   void forget_behind(std::vector<std::vector<ValueId>> values) { forgotten_ = std::move(values); }
   /// Sizes of what runs from now on are noted in `graph`, which is the one that it runs; null: no more.
   void note_sizes(Graph* graph) { noted_ = graph; }
   /// From now on zeros stand for all numbers whose sizes are known, and nothing is computed for them: for what looks for sizes alone.
   void leave_out_what_is_sized() { leaves_out_sized_ = true; }
+  /// From now on nodes run with autograd, where one of their results needs a gradient.
+  void run_with_autograd() { has_autograd_ = true; }
   /// Nothing is there but `constants`.
   void clear(const std::unordered_map<ValueId, Tensor>& constants);
   /// Runs nodes `begin` to `end`; draws come from the key of this thread, each at its own site. Errors are those of the functions,
@@ -31,11 +35,14 @@ class Reference {
 
  private:
   void note(const Node& node);
+  bool needs_grad(const Node& node) const;
   bool leaves_out(const Node& node);
 
   const Graph& graph_;
   Graph* noted_ = nullptr;
   bool leaves_out_sized_ = false;
+  size_t position_ = 0;
+  bool has_autograd_ = false;
   std::vector<Tensor> values_;
   std::vector<std::vector<ValueId>> forgotten_;
 };

@@ -3,11 +3,13 @@
 // What the runtime asks of a device other than the CPU. libltr_runtime_cuda answers for NVIDIA's; tests have one of their
 // own over host memory. The library is loaded when a run computes there, and only then: this header knows nothing of CUDA.
 
+#include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
 #include <c10/util/intrusive_ptr.h>
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -53,6 +55,17 @@ class QueueMark {
   virtual void wait() = 0;
 };
 
+/// Work that was put together once and is queued by one call: the same kernels, on the same memory.
+class Replay {
+ public:
+  Replay() = default;
+  Replay(const Replay&) = delete;
+  Replay& operator=(const Replay&) = delete;
+  virtual ~Replay() = default;
+  /// Queues it; each draw starts from the seed of its site.
+  virtual void run(const std::function<uint64_t(uint64_t site)>& seed_of) = 0;
+};
+
 class Accelerator {
  public:
   Accelerator() = default;
@@ -85,12 +98,21 @@ class Accelerator {
   virtual void* stream() const = 0;
   virtual std::unique_ptr<QueueMark> mark() = 0;
   /// Tensors of the host on the device. They go there beside what is queued, which what is queued from here on waits for;
-  /// the host waits for nothing, if `host_memory` gave theirs. Undefined ones stay undefined.
+  /// the host waits for nothing, if `host_memory` gave theirs. What is there already, or undefined, stays what it is.
   virtual std::vector<at::Tensor> to_device(const std::vector<at::Tensor>& host) = 0;
   /// A copy in host memory, whose elements are there once a mark made afterwards is passed.
   virtual at::Tensor to_host(const at::Tensor& tensor) = 0;
   /// A new tensor in host memory that the device can copy from while the host goes on.
   virtual at::Tensor host_memory(at::IntArrayRef sizes, at::ScalarType type) = 0;
+
+  /// For one draw at `site`: a generator that starts anew from `seed`.
+  virtual at::Generator generator(uint64_t site, uint64_t seed) = 0;
+  /// Puts together what `compute` queues, with `draws` draws at most; nothing of it runs. The tensors that it returns, and all others
+  /// that it makes, lie where each run of the replay writes them, in memory that replays share once no tensor lies there: they run in the order
+  /// in which they were captured. What `compute` throws passes; so does what a device says to work that waits for it.
+  virtual std::unique_ptr<Replay> capture(size_t draws, const std::function<std::vector<at::Tensor>()>& compute) = 0;
+  /// Memory that its allocator holds for tensors to come goes back to the device.
+  virtual void give_back() = 0;
 
   /// How the `world` processes that meet at `store` exchange tensors of this device. Every one of them calls it.
   virtual c10::intrusive_ptr<c10d::Backend> make_group(const c10::intrusive_ptr<c10d::Store>& store, int rank,

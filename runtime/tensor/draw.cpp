@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 
 #include "runtime/api/error.h"
+#include "runtime/tensor/device.h"
 #include "runtime/tensor/draw_group.h"
 #include "runtime/tensor/host_read.h"
 #include "runtime/tensor/parallel.h"
@@ -56,16 +56,12 @@ void normal(T* out, int64_t count, double mean, double std) {
 /// hangs on its key and site here, too.
 at::Tensor fill_kept_there(at::Tensor out, double keep, double value) {
   const DrawSite at = next_site();
-  at::Generator generator = at::globalContext().defaultGenerator(out.device());
-  {
-    // The draw takes the lock itself.
-    const std::scoped_lock lock(generator.mutex());
-    generator.set_current_seed(random_key(at.key, "mask", {at.site}));
-  }
-  return out.bernoulli_(keep, generator).mul_(value);
+  return out.bernoulli_(keep, accelerator()->generator(at.site, mask_seed(at))).mul_(value);
 }
 
 }  // namespace
+
+uint64_t mask_seed(const DrawSite& at) { return random_key(at.key, "mask", {at.site}); }
 
 at::Tensor fill_uniform(at::Tensor out, double low, double high) {
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, out.scalar_type(), "uniform",

@@ -40,6 +40,8 @@ at::Tensor fill_normal(at::Tensor out, double mean, double std);
 /// `value` with probability `keep`, else 0. 32 random bits an element. May lie on a device, which then draws by itself:
 /// the one draw whose numbers are others there.
 at::Tensor fill_kept(at::Tensor out, double keep, double value);
+/// Where a device begins to draw the mask of a site.
+uint64_t mask_seed(const DrawSite& at);
 /// i64 in [low, high), 64 random bits an element.
 at::Tensor fill_whole(at::Tensor out, int64_t low, int64_t high);
 /// i64[n]: 0 … n - 1 in random order.

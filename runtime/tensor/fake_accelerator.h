@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <utility>
 
 #include "runtime/tensor/device.h"
 
@@ -57,6 +58,16 @@ class FakeAccelerator final : public Accelerator {
     const std::scoped_lock lock(mutex_);
     return std::any_of(lent_.begin(), lent_.end(), [&](const at::Tensor& one) { return one.is_alias_of(tensor); });
   }
+  at::Generator generator(uint64_t, uint64_t) override {
+    throw std::logic_error("tensors of the host draw for themselves");
+  }
+  std::unique_ptr<Replay> capture(size_t, const std::function<std::vector<at::Tensor>()>& compute) override {
+    captures++;
+    std::vector<at::Tensor> results = compute();
+    if (refusals-- > 0) throw std::runtime_error("operation not permitted when stream is capturing");
+    return std::make_unique<Again>(*this, compute, std::move(results));
+  }
+  void give_back() override {}
   c10::intrusive_ptr<c10d::Backend> make_group(const c10::intrusive_ptr<c10d::Store>&, int, int,
                                                std::chrono::milliseconds) override {
     throw std::logic_error("the fake device meets nobody");
@@ -64,9 +75,26 @@ class FakeAccelerator final : public Accelerator {
 
   int64_t chosen = -1;
   std::atomic<int64_t> batches = 0;  ///< that came to the device
+  int64_t captures = 0, replays = 0;
+  int64_t refusals = 0;  ///< captures that do not come about
   DeviceModes modes;
 
  private:
+  struct Again final : Replay {
+    Again(FakeAccelerator& of, std::function<std::vector<at::Tensor>()> what, std::vector<at::Tensor> where)
+        : device(of), compute(std::move(what)), results(std::move(where)) {}
+    void run(const std::function<uint64_t(uint64_t)>&) override {
+      if (device.replays++, std::exchange(is_first, false)) return;  // It ran while it was captured.
+      const std::vector<at::Tensor> now = compute();
+      for (size_t i = 0; i < now.size(); ++i) {
+        if (now[i].defined()) results[i].copy_(now[i]);
+      }
+    }
+    FakeAccelerator& device;
+    std::function<std::vector<at::Tensor>()> compute;
+    std::vector<at::Tensor> results;
+    bool is_first = true;
+  };
   struct Mark final : QueueMark {
     Mark(FakeAccelerator& of, size_t until) : device(of), copies(until) {}
     void wait() override {

@@ -134,7 +134,10 @@ class PlanRunner : public StepRunner {
     const plan::CpuPlan* const plan = form.step->cpu_plan();
     Str text = fmt::format("step {}, batches of {}: {} operations", step.name, form.samples,
                            form.step->recording().graph.nodes.size());
-    if (plan == nullptr) return text + ", one by one with LibTorch\n";
+    if (plan == nullptr) {
+      const plan::Replays* const replays = form.step->replays();
+      return text + ", " + (replays != nullptr ? replays->text() : "one by one with LibTorch") + "\n";
+    }
     const plan::PlanningTimes& times = form.times;
     text += fmt::format(
         ", planned for {} thread{}, {:.1f} MiB of values\n  made in {:.1f} ms: rehearsals {:.1f}, gradients {:.1f}, "
@@ -271,13 +274,15 @@ class PlanRunner : public StepRunner {
 
 Option<Str> reason_without_plans(const RunRequest& request) {
   if (request.ranks.world() > 1) return "runs on several processes";
-  if (precision().narrows || (precision().policy != at::kFloat && precision().policy != at::kDouble))
+  if (accelerator() != nullptr) {
+    if (precision().scales) return "scales its losses (f16)";
+  } else if (precision().narrows || (precision().policy != at::kFloat && precision().policy != at::kDouble)) {
     return "computes in a precision other than f32 and f64";
+  }
   if (request.trainer.anomaly) return "looks at every op (trainer.anomaly)";
   if (request.flags.backend == Backend::Native) return std::nullopt;
-  // There a plan runs its ops one by one, as it would without one.
-  if (accelerator() != nullptr) return "computes on a GPU";
-  if (precision().policy == at::kDouble) return "computes in f64";
+  // On a CPU a plan would run its ops one by one, as without one.
+  if (precision().policy == at::kDouble && accelerator() == nullptr) return "computes in f64";
   return std::nullopt;
 }
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """`--backend native` runs planned steps: it learns what `--backend torch` learns, goes on where the other stopped, and says at
 which line a step has no plan."""
-import csv
 import pathlib
 import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+from curves import farthest, rows
 from harness import EXAMPLES, LTRC, SOURCE, build, check, finish, fit, newest, result_of, run, scratch
 
 # Relative, of each value of a short run in f32: sums may have another order.
@@ -211,20 +211,6 @@ KNOWN = {
     "called": ("fn scaled(x: float[]) -> float[] {\n  factor = x.item()\n  return x * factor\n}\n", MODEL, "val",
                "log more = scaled(mean(x))", "reads a tensor's value on the host"),
 }
-
-
-def rows(folder):
-    """The metrics of the newest run below `folder`."""
-    with open(newest(folder) / "metrics.csv") as file:
-        return [{name: float(value) for name, value in row.items() if value and "/" in name} for row in csv.DictReader(file)]
-
-
-def farthest(ours, theirs):
-    """The largest relative difference of two runs that logged the same; infinite if they did not."""
-    if [row.keys() for row in ours] != [row.keys() for row in theirs]:
-        return float("inf")
-    return max(abs(a[name] - b[name]) / max(abs(b[name]), 1e-3) for a, b in zip(ours, theirs) for name in a
-               if "samples_per" not in name and "tokens_per" not in name)
 
 
 def compare(title, program, folder, *options, losses_only=False):

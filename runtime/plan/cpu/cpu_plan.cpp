@@ -29,7 +29,7 @@ at::Tensor sparse(const RowSums& sums, char* memory, const Ints& sizes) {
 
 }  // namespace
 
-bool fits_cpu_plan(const Graph& graph) {
+bool has_fixed_sizes(const Graph& graph) {
   return std::none_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
     // What a mask takes is as many as it likes.
     const bool is_masked = node.op == Op::index_tensor && graph.values[node.value(2).id].dtype == DType::Bool;

@@ -79,7 +79,7 @@ class CpuPlan {
   std::unique_ptr<Stopwatch> stopwatch_;
 };
 
-/// Whether a plan for CPUs can be made of it: its sizes do not hang on values.
-bool fits_cpu_plan(const Graph& graph);
+/// Whether its sizes do not hang on values: only then memory is planned.
+bool has_fixed_sizes(const Graph& graph);
 
 }  // namespace ltr::plan

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "runtime/plan/ops.h"
+#include "runtime/tensor/device.h"
 #include "runtime/tensor/draw.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/index_list.h"
@@ -14,7 +15,7 @@ Tensor sum_to(const Tensor& x, const Ints& sizes) {
 }
 
 Tensor blank(const Ints& sizes, DType dtype) {
-  return guarded([&] { return give(at::zeros(sizes, at::TensorOptions().dtype(aten(dtype)))); });
+  return guarded([&] { return give(at::zeros(sizes, at::TensorOptions(aten(dtype)).device(run_device()))); });
 }
 
 Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {

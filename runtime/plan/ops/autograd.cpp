@@ -1,32 +1,17 @@
-// Ops of graphs: gradients of recurrent layers. The layer is computed again, and LibTorch's autograd goes back through it.
+// Ops of graphs: gradients that are LibTorch's autograd. A recurrent layer is computed again, and autograd goes back through it.
 
 #include <ATen/ATen.h>
-#include <c10/core/GradMode.h>
-#include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <array>
 
 #include "runtime/plan/ops.h"
+#include "runtime/plan/ops/autograd.h"
 #include "runtime/tensor/handle.h"
 
 namespace ltr::plan {
 
 namespace {
-
-/// Graphs run below autograd; while it lives autograd is there again.
-class WithAutograd {
- public:
-  WithAutograd() : above_(keys().first, keys().second), grad_(true) {}
-
- private:
-  static std::pair<c10::DispatchKeySet, c10::DispatchKeySet> keys() {
-    const c10::impl::LocalDispatchKeySet here = c10::impl::tls_local_dispatch_key_set();
-    return {here.included_, here.excluded_ - c10::autograd_dispatch_keyset_with_ADInplaceOrView};
-  }
-  c10::impl::ForceDispatchKeyGuard above_;
-  c10::AutoGradMode grad_;
-};
 
 template <size_t count>
 using Taken = std::array<Tensor, count>;
@@ -96,6 +81,13 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> rnn_backward(
         auto [y, last] = ltr::rnn(in[0], in[1], in[2], in[3], in[4], in[5], nonlinearity, reverse);
         return {std::move(y), std::move(last)};
       }));
+}
+
+Tensors loss_gradients(const Tensor& loss, const Tensor& seed, const Tensors& by, bool keep_graph) {
+  return guarded([&] {
+    const WithAutograd autograd;
+    return give(torch::autograd::grad({aten(loss)}, aten(by), {aten(seed)}, keep_graph, false, true));
+  });
 }
 
 }  // namespace ltr::plan

@@ -1,0 +1,240 @@
+#include "runtime/plan/replays.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "runtime/tensor/device.h"
+#include "runtime/tensor/draw.h"
+#include "runtime/tensor/handle.h"
+#include "runtime/tensor/mode.h"
+#include "runtime/tensor/precision.h"
+
+namespace ltr::plan {
+
+namespace {
+
+/// Below, a copy to each place costs what a call saves.
+constexpr size_t kLeast = 3;
+/// Nodes that a device may refuse until the graph runs node by node.
+constexpr int kMostRefusals = 32;
+
+/// Without what autograd knows of it, which would keep all that led to it; undefined stays undefined.
+at::Tensor apart(const Tensor& value) {
+  at::Tensor tensor = aten(value);
+  return tensor.defined() ? tensor.detach() : tensor;
+}
+
+/// A device draws the masks of these by itself; all other numbers are the host's.
+bool draws_there(Op op) {
+  switch (op) {
+    case Op::dropout:
+    case Op::dropout2d:
+    case Op::attention:
+    case Op::dropout_backward:
+    case Op::dropout2d_backward:
+    case Op::attention_backward: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+Replays::Replays(const Graph& graph, Reference& reference, std::vector<Stretch> stretches,
+                 const std::unordered_map<ValueId, Tensor>& kept, const std::vector<std::vector<ValueId>>& deaths)
+    : graph_(graph), reference_(reference), stretches_(std::move(stretches)), kept_(kept), deaths_(deaths) {
+  for (const Node& node : graph.nodes) is_alone_.push_back(node.site && !draws_there(node.op));
+}
+
+void Replays::begin() {
+  const bool is_whole = next_ == stretches_.size();
+  next_ = 0;
+  switch (phase_) {
+    case Phase::NodeByNode:
+      if (!is_whole) return;
+      // What the device still has to say is not about a capture. It holds what the values of one run took.
+      accelerator()->mark()->wait();
+      accelerator()->give_back();
+      segments_.clear();
+      segments_.resize(stretches_.size());
+      made_in_.assign(graph_.values.size(), nullptr);
+      for (const auto& [id, tensor] : kept_) {
+        if (const at::Tensor held = aten(tensor); held.defined()) addresses_.emplace_back(held, held.const_data_ptr());
+      }
+      phase_ = Phase::Captures;
+      return;
+    case Phase::Captures:
+      // A stretch that did not come has no place among the others.
+      if (is_whole) {
+        phase_ = Phase::Replays;
+      } else {
+        refuse(kMostRefusals / 4);
+      }
+      break;
+    case Phase::Replays:
+      if (has_moved()) refuse(0);
+      break;
+    case Phase::Off: segments_.clear();
+  }
+}
+
+void Replays::refuse(int more) {
+  refusals_ += more;
+  segments_.clear();
+  addresses_.clear();
+  phase_ = refusals_ > kMostRefusals ? Phase::Off : Phase::NodeByNode;
+}
+
+bool Replays::has_moved() const {
+  return std::ranges::any_of(addresses_, [](const auto& one) { return one.first.const_data_ptr() != one.second; });
+}
+
+void Replays::run(size_t at) {
+  const Stretch& stretch = stretches_[at];
+  switch (phase_) {
+    case Phase::NodeByNode:
+    case Phase::Off: reference_.run(stretch.begin, stretch.end); break;
+    case Phase::Captures: {
+      std::vector<Segment>& segments = segments_[at];
+      segments.reserve(stretch.end - stretch.begin);  // They are pointed at.
+      divide(segments, stretch.begin, stretch.end);
+      for (const ValueId id : stretch.results) lend(id);
+      break;
+    }
+    case Phase::Replays:
+      for (Segment& segment : segments_[at]) {
+        segment.replay ? replay(segment) : reference_.run(segment.begin, segment.end);
+      }
+      break;
+  }
+  if (at == next_) ++next_;
+}
+
+bool Replays::has_gradient(size_t node) const {
+  return graph_.nodes[node].op == Op::loss_gradients ||
+         std::ranges::any_of(graph_.nodes[node].results,
+                             [&](ValueId id) { return id != kNone && graph_.values[id].needs_grad; });
+}
+
+size_t Replays::least(size_t node) const { return graph_.nodes[node].op == Op::loss_gradients ? 1 : kLeast; }
+
+void Replays::divide(std::vector<Segment>& into, size_t begin, size_t end) {
+  while (begin < end) {
+    const bool is_alone = is_alone_[begin];
+    size_t until = begin;
+    while (until < end && is_alone_[until] == is_alone) ++until;
+    // A refusal makes the row shorter.
+    if (is_alone || until - begin < least(begin) || phase_ == Phase::Off) {
+      run_alone(into, begin, until);
+      begin = until;
+    } else if (capture(into, begin, until)) {
+      begin = until;
+    }
+  }
+}
+
+void Replays::run_alone(std::vector<Segment>& into, size_t begin, size_t end) {
+  for (size_t i = begin; i < end; ++i) each_read(graph_.nodes[i], [&](ValueId id) { lend(id); });
+  reference_.run(begin, end);
+  into.push_back({.begin = begin, .end = end});
+}
+
+void Replays::lend(ValueId id) {
+  Segment* const maker = id == kNone ? nullptr : made_in_[id];
+  if (maker == nullptr || std::ranges::any_of(maker->places, [&](const auto& place) { return place.first == id; }))
+    return;
+  if (std::ranges::any_of(maker->results, [&](const auto& result) { return result.first == id; })) return;
+  maker->results.emplace_back(id, give(apart(reference_.value(id))));
+}
+
+bool Replays::capture(std::vector<Segment>& into, size_t begin, size_t end) {
+  const NoGrad no_grad;
+  Segment segment{.begin = begin, .end = end};
+  std::set<ValueId> made, read;
+  size_t draws = 0;
+  for (size_t i = begin; i < end; ++i) {
+    const Node& node = graph_.nodes[i];
+    each_read(node, [&](ValueId id) {
+      if (!made.contains(id)) read.insert(id);
+    });
+    for (const ValueId id : node.results) {
+      if (id != kNone) made.insert(id);
+    }
+    draws += node.site.has_value();
+  }
+  // The reference lets go of what it needs no more.
+  std::vector<std::pair<ValueId, Tensor>> before;
+  for (const ValueId id : read) {
+    before.emplace_back(id, reference_.value(id));
+    if (kept_.contains(id) || made_in_[id] != nullptr || !aten(reference_.value(id)).defined()) continue;
+    segment.places.emplace_back(id, In(reference_.value(id))->clone());
+  }
+  for (size_t i = begin; i < end; ++i) {
+    for (const ValueId id : deaths_[i]) {
+      if (std::ranges::any_of(segment.places, [&](const auto& place) { return place.first == id; }))
+        segment.last.push_back(id);
+    }
+  }
+  for (const auto& [id, place] : segment.places) reference_.set(id, give(place));
+  // Casts of weights are kept for a step, but not where the next one finds them.
+  forget_casts();
+  try {
+    segment.replay = accelerator()->capture(draws, [this, begin, end, made] {
+      reference_.run(begin, end);
+      std::vector<at::Tensor> list;
+      for (const ValueId id : made) list.push_back(apart(reference_.value(id)));
+      return list;
+    });
+  } catch (const std::exception&) {
+    for (const auto& [id, value] : before) reference_.set(id, value);
+    const size_t refused = std::clamp(reference_.position(), begin, end - 1);
+    is_alone_[refused] = true;
+    // What autograd knows of a node by itself does not go on into a replay.
+    if (++refusals_ > kMostRefusals || has_gradient(refused)) phase_ = Phase::Off;
+    return false;
+  }
+  forget_casts();
+  Segment& kept = into.emplace_back(std::move(segment));
+  for (const ValueId id : made) made_in_[id] = &kept;
+  for (const auto& [id, place] : kept.places) made_in_[id] = &kept;
+  const uint64_t key = DrawScope::here().key;
+  kept.replay->run([key](uint64_t site) { return mask_seed({key, site}); });
+  return true;
+}
+
+void Replays::replay(Segment& segment) {
+  const NoGrad no_grad;
+  for (auto& [id, place] : segment.places) {
+    place.copy_(In(reference_.value(id)), true);
+    reference_.set(id, give(place));
+  }
+  for (const auto& [id, tensor] : segment.results) reference_.set(id, tensor);
+  const uint64_t key = DrawScope::here().key;
+  segment.replay->run([key](uint64_t site) { return mask_seed({key, site}); });
+  for (const ValueId id : segment.last) reference_.set(id, {});
+}
+
+Str Replays::text() const {
+  if (phase_ == Phase::Off) return "one by one: the device captures nothing of it";
+  size_t calls = 0, captured = 0;
+  Str alone;
+  for (const std::vector<Segment>& stretch : segments_) {
+    for (const Segment& segment : stretch) {
+      if (segment.replay) {
+        ++calls;
+        captured += segment.end - segment.begin;
+        continue;
+      }
+      for (size_t i = segment.begin; i < segment.end; ++i) {
+        const Node& node = graph_.nodes[i];
+        alone += fmt::format("\n  by itself  {}:{}  {}", node.location.file, node.location.line, name_of(node.op));
+      }
+    }
+  }
+  if (calls == 0) return "one by one so far";
+  return fmt::format("{} of them queued by {} call{}", captured, calls, calls == 1 ? "" : "s") + alone;
+}
+
+}  // namespace ltr::plan
