@@ -278,6 +278,22 @@ Measured PlannedStep::measured() const {
   return measured;
 }
 
+void PlannedStep::capture(const Batch& batch) {
+  reference_->clear(recording_.kept);
+  each_input(batch, [&](ValueId id, const Tensor& value) { reference_->set(id, value); });
+  for (Part& part : parts_) reference_->set(part.seed, seed_of(part, 1));
+  replays_->capture();
+}
+
+const Tensor& PlannedStep::seed_of(Part& part, double factor) {
+  if (!part.factor_value.defined() || part.factor != factor) {
+    const at::TensorOptions options(aten(recording_.graph.values[part.seed].dtype));
+    part.factor_value = give(at::full(recording_.graph.values[part.loss].sizes, factor, options.device(run_device())));
+    part.factor = factor;
+  }
+  return part.factor_value;
+}
+
 void PlannedStep::run(Context& cx, const Batch& batch, const GradientUse& use) {
   if (!measured_) return run_all(cx, batch, use);
   const auto begin = Stopwatch::Clock::now();
@@ -294,8 +310,8 @@ void PlannedStep::run_all(Context& cx, const Batch& batch, const GradientUse& us
   if (cpu_) {
     cpu_->begin(DrawScope::here().key);
   } else {
+    if (replays_ && replays_->is_due()) capture(batch);
     reference_->clear(recording_.kept);
-    if (replays_) replays_->begin();
   }
   each_input(batch, [&](ValueId id, const Tensor& value) { cpu_ ? cpu_->set(id, value) : reference_->set(id, value); });
   size_t done = 0;
@@ -322,14 +338,9 @@ void PlannedStep::add_gradients(size_t at, double factor) {
   Part& part = parts_[at];
   const c10::AutoGradMode no_grad(false);
   const DrawScope draws({DrawScope::here().key, 0});
-  if (!part.factor_value.defined() || part.factor != factor) {
-    const Value& seed = recording_.graph.values[part.seed];
-    part.factor_value = give(at::full(recording_.graph.values[part.loss].sizes, factor,
-                                      at::TensorOptions(aten(seed.dtype)).device(run_device())));
-    part.factor = factor;
-  }
+  const Tensor& seed = seed_of(part, factor);
   ran_[at] = true;
-  cpu_ ? cpu_->set(part.seed, part.factor_value) : reference_->set(part.seed, part.factor_value);
+  cpu_ ? cpu_->set(part.seed, seed) : reference_->set(part.seed, seed);
   compute(part.begin, part.end);
   for (size_t i = 0; i < part.gradients.size(); ++i) {
     const In weight(part.weights[i]);

@@ -87,6 +87,10 @@ class PlannedStep {
   template <class Set>
   void each_input(const Batch& batch, const Set& set) const;
   void run_all(Context& cx, const Batch& batch, const GradientUse& use);
+  /// For what comes with batches like this one.
+  void capture(const Batch& batch);
+  /// The gradient of the loss of `part` itself.
+  const Tensor& seed_of(Part& part, double factor);
   /// Computes the next stretch.
   void compute(size_t begin, size_t end);
   /// `part`: of the loss that it minimizes, if it does.

@@ -27,6 +27,7 @@ class Reference {
   void leave_out_what_is_sized() { leaves_out_sized_ = true; }
   /// From now on nodes run with autograd, where one of their results needs a gradient.
   void run_with_autograd() { has_autograd_ = true; }
+  bool has_autograd() const { return has_autograd_; }
   /// Nothing is there but `constants`.
   void clear(const std::unordered_map<ValueId, Tensor>& constants);
   /// Runs nodes `begin` to `end`; draws come from the key of this thread, each at its own site. Errors are those of the functions,

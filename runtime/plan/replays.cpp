@@ -48,91 +48,82 @@ Replays::Replays(const Graph& graph, Reference& reference, std::vector<Stretch> 
   for (const Node& node : graph.nodes) is_alone_.push_back(node.site && !draws_there(node.op));
 }
 
-void Replays::begin() {
-  const bool is_whole = next_ == stretches_.size();
-  next_ = 0;
-  switch (phase_) {
-    case Phase::NodeByNode:
-      if (!is_whole) return;
-      // What the device still has to say is not about a capture. It holds what the values of one run took.
-      accelerator()->mark()->wait();
-      accelerator()->give_back();
-      segments_.clear();
-      segments_.resize(stretches_.size());
-      made_in_.assign(graph_.values.size(), nullptr);
-      for (const auto& [id, tensor] : kept_) {
-        if (const at::Tensor held = aten(tensor); held.defined()) addresses_.emplace_back(held, held.const_data_ptr());
-      }
-      phase_ = Phase::Captures;
-      return;
-    case Phase::Captures:
-      // A stretch that did not come has no place among the others.
-      if (is_whole) {
-        phase_ = Phase::Replays;
-      } else {
-        refuse(kMostRefusals / 4);
-      }
-      break;
-    case Phase::Replays:
-      if (has_moved()) refuse(0);
-      break;
-    case Phase::Off: segments_.clear();
-  }
-}
-
-void Replays::refuse(int more) {
-  refusals_ += more;
-  segments_.clear();
-  addresses_.clear();
-  phase_ = refusals_ > kMostRefusals ? Phase::Off : Phase::NodeByNode;
+bool Replays::is_due() {
+  if (phase_ == Phase::Replays && has_moved()) phase_ = Phase::NodeByNode;
+  return phase_ == Phase::NodeByNode && has_run_;
 }
 
 bool Replays::has_moved() const {
   return std::ranges::any_of(addresses_, [](const auto& one) { return one.first.const_data_ptr() != one.second; });
 }
 
+void Replays::capture() {
+  // What the device still has to say is not about a capture. It holds what the values of one run took.
+  accelerator()->mark()->wait();
+  segments_.clear();
+  accelerator()->give_back();
+  segments_.resize(stretches_.size());
+  made_in_.assign(graph_.values.size(), nullptr);
+  addresses_.clear();
+  for (const auto& [id, tensor] : kept_) {
+    if (const at::Tensor held = aten(tensor); held.defined()) addresses_.emplace_back(held, held.const_data_ptr());
+  }
+  for (size_t at = 0; at < stretches_.size(); ++at) {
+    const Stretch& stretch = stretches_[at];
+    segments_[at].reserve(stretch.end - stretch.begin);  // They are pointed at.
+    if (!divide(segments_[at], stretch.begin, stretch.end)) {
+      phase_ = Phase::Off;
+      segments_.clear();
+      return;
+    }
+    for (const ValueId id : stretch.results) lend(id);
+  }
+  phase_ = Phase::Replays;
+}
+
 void Replays::run(size_t at) {
   const Stretch& stretch = stretches_[at];
-  switch (phase_) {
-    case Phase::NodeByNode:
-    case Phase::Off: reference_.run(stretch.begin, stretch.end); break;
-    case Phase::Captures: {
-      std::vector<Segment>& segments = segments_[at];
-      segments.reserve(stretch.end - stretch.begin);  // They are pointed at.
-      divide(segments, stretch.begin, stretch.end);
-      for (const ValueId id : stretch.results) lend(id);
-      break;
-    }
-    case Phase::Replays:
-      for (Segment& segment : segments_[at]) {
-        segment.replay ? replay(segment) : reference_.run(segment.begin, segment.end);
-      }
-      break;
+  has_run_ = true;
+  if (phase_ != Phase::Replays) return reference_.run(stretch.begin, stretch.end);
+  for (Segment& segment : segments_[at]) {
+    segment.replay ? replay(segment) : reference_.run(segment.begin, segment.end);
   }
-  if (at == next_) ++next_;
 }
 
-bool Replays::has_gradient(size_t node) const {
-  return graph_.nodes[node].op == Op::loss_gradients ||
-         std::ranges::any_of(graph_.nodes[node].results,
-                             [&](ValueId id) { return id != kNone && graph_.values[id].needs_grad; });
-}
-
-size_t Replays::least(size_t node) const { return graph_.nodes[node].op == Op::loss_gradients ? 1 : kLeast; }
-
-void Replays::divide(std::vector<Segment>& into, size_t begin, size_t end) {
+bool Replays::divide(std::vector<Segment>& into, size_t begin, size_t end) {
   while (begin < end) {
     const bool is_alone = is_alone_[begin];
     size_t until = begin;
     while (until < end && is_alone_[until] == is_alone) ++until;
-    // A refusal makes the row shorter.
-    if (is_alone || until - begin < least(begin) || phase_ == Phase::Off) {
-      run_alone(into, begin, until);
-      begin = until;
-    } else if (capture(into, begin, until)) {
-      begin = until;
+    const bool is_gradient = graph_.nodes[begin].op == Op::loss_gradients;
+    if (!is_alone && (is_gradient || until - begin >= kLeast)) {
+      if (capture(into, begin, until)) {
+        begin = until;
+      } else if (phase_ == Phase::Off) {
+        return false;
+      }
+      continue;  // A refusal makes the row shorter.
     }
+    for (size_t i = begin; i < until; ++i) {
+      if (!set_apart(i, "too few of them stand in a row")) return false;
+    }
+    run_alone(into, begin, until);
+    begin = until;
   }
+  return true;
+}
+
+bool Replays::set_apart(size_t node, const char* why) {
+  is_alone_[node] = true;
+  const Node& of = graph_.nodes[node];
+  const bool has_gradient = of.op == Op::loss_gradients || std::ranges::any_of(of.results, [&](ValueId id) {
+                              return id != kNone && graph_.values[id].needs_grad;
+                            });
+  // What autograd knows of a node by itself does not go on into a replay.
+  if (!has_gradient || !reference_.has_autograd()) return true;
+  if (refusal_.empty()) refusal_ = why;
+  phase_ = Phase::Off;
+  return false;
 }
 
 void Replays::run_alone(std::vector<Segment>& into, size_t begin, size_t end) {
@@ -187,12 +178,17 @@ bool Replays::capture(std::vector<Segment>& into, size_t begin, size_t end) {
       for (const ValueId id : made) list.push_back(apart(reference_.value(id)));
       return list;
     });
-  } catch (const std::exception&) {
+  } catch (const std::exception& error) {
     for (const auto& [id, value] : before) reference_.set(id, value);
+    forget_casts();
     const size_t refused = std::clamp(reference_.position(), begin, end - 1);
-    is_alone_[refused] = true;
-    // What autograd knows of a node by itself does not go on into a replay.
-    if (++refusals_ > kMostRefusals || has_gradient(refused)) phase_ = Phase::Off;
+    if (refusal_.empty()) {
+      const Str said = error.what();
+      const Node& node = graph_.nodes[refused];
+      refusal_ = fmt::format("{}:{} {}: {}", node.location.file, node.location.line, name_of(node.op),
+                             said.substr(0, said.find('\n')));
+    }
+    if (!set_apart(refused, "") || ++refusals_ > kMostRefusals) phase_ = Phase::Off;
     return false;
   }
   forget_casts();
@@ -217,7 +213,7 @@ void Replays::replay(Segment& segment) {
 }
 
 Str Replays::text() const {
-  if (phase_ == Phase::Off) return "one by one: the device captures nothing of it";
+  if (phase_ == Phase::Off) return "one by one: the device does not capture them (" + refusal_ + ")";
   size_t calls = 0, captured = 0;
   Str alone;
   for (const std::vector<Segment>& stretch : segments_) {
@@ -233,7 +229,7 @@ Str Replays::text() const {
       }
     }
   }
-  if (calls == 0) return "one by one so far";
+  if (calls == 0) return "one by one in the first run";
   return fmt::format("{} of them queued by {} call{}", captured, calls, calls == 1 ? "" : "s") + alone;
 }
 

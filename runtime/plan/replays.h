@@ -1,7 +1,7 @@
 #pragma once
 
-// A graph on an accelerator. The host would be the limit there: so what runs node by node the first time is captured in the next run,
-// and from then on queued by a call for many nodes.
+// A graph on an accelerator, where the host would be the limit: after a run node by node it is captured, and from then on queued by a call
+// for many nodes.
 
 #include "runtime/plan/cpu/schedule.h"
 #include "runtime/plan/reference.h"
@@ -15,17 +15,19 @@ class Replays {
   Replays(const Graph& graph, Reference& reference, std::vector<Stretch> stretches,
           const std::unordered_map<ValueId, Tensor>& kept, const std::vector<std::vector<ValueId>>& deaths);
 
-  /// A run of all stretches begins; those of the last run that did not come stay out of it.
-  void begin();
-  /// Runs a stretch; each at most once a run, in their order.
+  /// Whether the next run has to be captured first: it ran once, which set up the libraries of the device, or a weight lies elsewhere now.
+  bool is_due();
+  /// Computes all stretches with the inputs that `reference` has, and keeps how. It computes them itself: what the step does between them is not
+  /// there, so a device that refuses costs nothing but time.
+  void capture();
   void run(size_t stretch);
   /// Whether values lie where the next run writes.
-  bool lends_values() const { return phase_ == Phase::Captures || phase_ == Phase::Replays; }
-  /// For people: how many calls there are, and what runs by itself.
+  bool lends_values() const { return phase_ == Phase::Replays; }
+  /// For people: how many calls there are, what runs by itself, and what the device said.
   Str text() const;
 
  private:
-  enum class Phase : uint8_t { NodeByNode, Captures, Replays, Off };
+  enum class Phase : uint8_t { NodeByNode, Replays, Off };
   /// Nodes in a row: captured, or by themselves.
   struct Segment {
     size_t begin = 0, end = 0;
@@ -35,18 +37,16 @@ class Replays {
     std::vector<std::pair<ValueId, Tensor>> results;     ///< that others than replays read
   };
 
-  /// What was captured goes; it is tried again until there were too many refusals.
-  void refuse(int more);
   bool has_moved() const;
-  /// Runs nodes `begin` to `end` and makes segments of them.
-  void divide(std::vector<Segment>& into, size_t begin, size_t end);
-  bool has_gradient(size_t node) const;
-  size_t least(size_t node) const;
+  /// Makes segments of nodes `begin` to `end`; false if the graph cannot be captured.
+  bool divide(std::vector<Segment>& into, size_t begin, size_t end);
   /// False if the device refuses: then nothing ran, and the node where it did so is by itself from now on.
   bool capture(std::vector<Segment>& into, size_t begin, size_t end);
+  /// False for a node that has no place beside replays.
+  bool set_apart(size_t node, const char* why);
   void run_alone(std::vector<Segment>& into, size_t begin, size_t end);
   void replay(Segment& segment);
-  /// A replay made it: where it lies has to stay.
+  /// If a replay makes it, it has to stay where it lies.
   void lend(ValueId id);
 
   const Graph& graph_;
@@ -55,12 +55,13 @@ class Replays {
   const std::unordered_map<ValueId, Tensor>& kept_;
   const std::vector<std::vector<ValueId>>& deaths_;
   Phase phase_ = Phase::NodeByNode;
-  size_t next_ = 0;                                            ///< stretch of this run
+  bool has_run_ = false;
   std::vector<bool> is_alone_;                                 ///< nodes
   std::vector<std::vector<Segment>> segments_;                 ///< of each stretch
-  std::vector<Segment*> made_in_;                              ///< of each value, where a replay makes or takes it
-  std::vector<std::pair<at::Tensor, const void*>> addresses_;  ///< of what the replays read of `kept`
+  std::vector<Segment*> made_in_;                              ///< of each value that a replay makes or takes
+  std::vector<std::pair<at::Tensor, const void*>> addresses_;  ///< of `kept`
   int refusals_ = 0;
+  Str refusal_;  ///< the first
 };
 
 }  // namespace ltr::plan
