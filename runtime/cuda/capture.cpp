@@ -19,6 +19,22 @@ void start(at::Generator& generator, uint64_t seed) {
   generator.set_current_seed(seed);
 }
 
+/// Ends a capture that failed.
+void break_off(at::cuda::CUDAGraph& graph, c10::DeviceIndex device, const at::cuda::MempoolId_t& pool) {
+  try {
+    graph.capture_end();
+    return;
+  } catch (const std::exception&) {
+  }
+  // The device had ended it, so neither the allocator nor the default generator, which all captures have, heard of it.
+  try {
+    c10::cuda::CUDACachingAllocator::endAllocateToPool(device, pool);
+  } catch (const std::exception&) {
+  }
+  at::Generator generator = at::globalContext().defaultGenerator(c10::Device(c10::DeviceType::CUDA, device));
+  generator.graphsafe_set_state(at::cuda::detail::createCUDAGenerator(device).graphsafe_get_state());
+}
+
 }  // namespace
 
 class Capture::Graph final : public Replay {
@@ -69,15 +85,7 @@ std::unique_ptr<Replay> Capture::capture(size_t draws, const std::function<std::
     compute();
   } catch (...) {
     open_ = nullptr;
-    try {
-      graph->graph().capture_end();
-    } catch (const std::exception&) {
-      // It ended by being broken off; the allocator has to hear of it.
-      try {
-        c10::cuda::CUDACachingAllocator::endAllocateToPool(device, *pool_);
-      } catch (const std::exception&) {
-      }
-    }
+    break_off(graph->graph(), device, *pool_);
     throw;
   }
   open_ = nullptr;

@@ -310,7 +310,6 @@ void PlannedStep::run_all(Context& cx, const Batch& batch, const GradientUse& us
   if (cpu_) {
     cpu_->begin(DrawScope::here().key);
   } else {
-    if (replays_ && replays_->is_due()) capture(batch);
     reference_->clear(recording_.kept);
   }
   each_input(batch, [&](ValueId id, const Tensor& value) { cpu_ ? cpu_->set(id, value) : reference_->set(id, value); });

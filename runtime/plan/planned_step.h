@@ -36,6 +36,10 @@ class PlannedStep {
   const Option<Refusal>& refusal() const { return recording_.refusal; }
   /// Learns from `batch` what it has to know of sizes, and makes a plan for this machine with at most `threads`. Buffers take the batch in.
   void prepare(const Batch& batch, int threads, const std::shared_ptr<Arena>& arena);
+  /// Whether an accelerator has to capture it before it runs again.
+  bool wants_capture() { return replays_ && replays_->is_due(); }
+  /// Computes with `batch` what the step would, for that; of what the step does beside only buffers take the batch in.
+  void capture(const Batch& batch);
   const Recording& recording() const { return recording_; }
   /// Does with `batch` what the step would: computes, and calls `cx` in the same order. Losses that are minimized have their
   /// gradient, and draws come from the key of this thread. Errors are those of the step, at its lines.
@@ -87,8 +91,6 @@ class PlannedStep {
   template <class Set>
   void each_input(const Batch& batch, const Set& set) const;
   void run_all(Context& cx, const Batch& batch, const GradientUse& use);
-  /// For what comes with batches like this one.
-  void capture(const Batch& batch);
   /// The gradient of the loss of `part` itself.
   const Tensor& seed_of(Part& part, double factor);
   /// Computes the next stretch.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "runtime/tensor/device.h"
@@ -65,8 +66,16 @@ void Replays::capture() {
   segments_.resize(stretches_.size());
   made_in_.assign(graph_.values.size(), nullptr);
   addresses_.clear();
+  // Autograd knows of a weight in which stream it was met first: here it meets another tensor of the same memory.
+  std::map<const void*, Tensor> others;
   for (const auto& [id, tensor] : kept_) {
-    if (const at::Tensor held = aten(tensor); held.defined()) addresses_.emplace_back(held, held.const_data_ptr());
+    const at::Tensor held = aten(tensor);
+    if (!held.defined()) continue;
+    addresses_.emplace_back(held, held.const_data_ptr());
+    if (!held.requires_grad()) continue;
+    Tensor& other = others[held.unsafeGetTensorImpl()];
+    if (!other.defined()) other = give(held.detach().requires_grad_(true));
+    reference_.set(id, other);
   }
   for (size_t at = 0; at < stretches_.size(); ++at) {
     const Stretch& stretch = stretches_[at];

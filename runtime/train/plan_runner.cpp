@@ -96,6 +96,10 @@ class PlanRunner : public StepRunner {
     PlannedStep* const planned = plan_for(step, here, stream, number);
     if (planned == nullptr) return torch_->run(step, here, stream, number);
     const StepScope scope(session_, step, here, stream, number);
+    if (planned->wants_capture()) {
+      const WithoutTrace without_trace(session_, {});
+      planned->capture(here);
+    }
     planned->run(
         session_, here,
         {.is_alone = !step.is_manual && session_.is_alone(), .takes_rows = !step.is_manual && session_.takes_rows()});

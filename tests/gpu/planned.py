@@ -62,12 +62,14 @@ def trained(program, out, *options):
 
 def compare(title, program, folder, *options):
     """Both back ends on the same program; losses are equal within TOLERANCE."""
-    found = {}
+    found, bits = {}, {}
     for backend in ("native", "torch"):
         out = folder / f"{title}-{backend}"
         if trained(program, out, "--backend", backend, *options).returncode != 0:
             return
         found[backend] = [{name: row[name] for name in row if "loss" in name} for row in rows(out)]
+        bits[backend] = result_of(newest(out))[1]
+    check(f"{title}: the weights have the same bits", bits["native"] == bits["torch"])
     worst = farthest(found["native"], found["torch"])
     check(f"{title}: {len(found['torch'])} rows are equal within {TOLERANCE}", found["torch"] and worst <= TOLERANCE, worst)
 
