@@ -103,7 +103,8 @@ void put_sign_last(std::vector<std::string>& reversed) {
   });
   if (sign == reversed.end() || std::find(reversed.begin(), reversed.end(), "--") != reversed.end()) return;
   std::rotate(reversed.begin(), sign, sign + 1);
-  reversed.insert(reversed.begin() + 1, "--");
+  // `ltrc doc std ->`: what is behind `--` is the whole of its words.
+  reversed.insert(reversed.begin() + (reversed.size() == 3 && !reversed[1].starts_with('-') ? 2 : 1), "--");
 }
 
 int main_of(const std::vector<std::string>& words) {

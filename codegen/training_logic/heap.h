@@ -12,6 +12,7 @@ struct Weight {
   OwnerId owner = 0;
   bool is_read = false;         ///< in a train step, where gradients could reach it
   bool is_reached = false;      ///< of those reads one with a gradient, outside of `frozen` and `no_grad`
+  bool is_minimized = false;    ///< a loss reaches it, where a program tells weights apart by `stop_grad`
   bool is_used = false;         ///< read somewhere, in evaluation too
   bool is_read_frozen = false;  ///< in a train step, within `frozen`
   bool is_averaged = false;     ///< written by `ema_update`

@@ -21,6 +21,7 @@ struct ModelTrace {
   std::vector<const ir::Function*> steps;  ///< in order of declaration
   bool has_error = false;                  ///< some code of it could not be checked
   bool train_has_error = false;
+  bool stops_gradients = false;  ///< values say which weights gradients reach
 };
 
 /// E0401 in a train step that updates nothing.

@@ -28,7 +28,22 @@ size_t count(const Findings& findings) {
 
 }  // namespace
 
+namespace {
+
+bool calls(const ir::Region& region, library::Id function) {
+  return std::any_of(region.ops.begin(), region.ops.end(), [&](const ir::Op& op) {
+    return (op.kind == ir::OpKind::CallOp && op.function == function) ||
+           std::any_of(op.regions.begin(), op.regions.end(),
+                       [&](const ir::Region& inner) { return calls(inner, function); });
+  });
+}
+
+}  // namespace
+
 Trace::Trace(const ir::Module& module, Heap& heap) : module_(module), heap_(heap) {
+  stops_gradients_ = std::any_of(module.functions.begin(), module.functions.end(), [](const ir::Function& function) {
+    return !function.is_library && calls(function.body, library::Id::StopGrad);
+  });
   for (const ir::Function& function : module.functions) functions_.emplace(function.name, &function);
   for (const ir::ObjectInfo& object : module.tables->objects) objects_.emplace(object.name, &object);
 }

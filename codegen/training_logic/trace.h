@@ -23,6 +23,8 @@ class Trace {
   ObjectId build_callback(const std::string& name, ObjectId model);
   /// Runs a step of `self`, a test, or any function, from the start: all weights are as built.
   void run(const ir::Function& function, std::optional<ObjectId> self);
+  /// Whether the program calls `stop_grad`: then values say which weights gradients reach.
+  bool stops_gradients() const { return stops_gradients_; }
   bool has_followed(const std::string& function) const { return followed_.count(function) != 0; }
   const ir::Function* find(const std::string& function) const;
   const ir::ObjectInfo* find_object(const std::string& name) const;
@@ -113,6 +115,7 @@ class Trace {
   std::vector<Cut> no_grad_;
   /// Functions as values, with what was known where they were made.
   std::vector<std::pair<const ir::Op*, Frame>> closures_;
+  bool stops_gradients_ = false;
   size_t budget_ = 0;  ///< ops that this run may still follow
   size_t built_ = 0;   ///< ops of constructors that were followed by themselves, in all
   size_t unsure_ = 0;  ///< conditions around the op at hand that only a run knows

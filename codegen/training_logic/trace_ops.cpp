@@ -35,6 +35,7 @@ Value shaped(const Value& whole, const ir::Type& type, const Cut& cut) {
     value.is_uniform = type.is(TypeKind::List);
     for (const ir::Field& field : type.fields) value.parts.push_back(shaped(whole, field.type, cut));
     value.paths.clear();
+    value.reached.clear();
   }
   return value;
 }
@@ -376,6 +377,7 @@ void Trace::update(const ir::Op& op, Frame& frame) {
   found.span = op.loc.span;
   found.loss_span = written_span(op, 0, frame);
   found.loss = use(op.operands[0], frame);
+  for (const WeightId reached : found.loss.reached) heap_.weights[reached].is_minimized = true;
   if (op.kind == OpKind::Backward) {
     findings.updates.push_back(std::move(found));
     return;

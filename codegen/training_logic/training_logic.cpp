@@ -65,6 +65,7 @@ class Checker {
                                        [&](const check::Object& one) { return one.name == info.shown; });
     const bool is_damaged = declared != program_.models.end() && declared->is_damaged;
     ModelTrace model{info, object, {}};
+    model.stops_gradients = trace_.stops_gradients();
     model.has_error = trace_.findings.has_error || is_damaged;
     for (const ir::Function& function : module_.functions) {
       if (function.role != ir::Role::Step || function.owner != info.name) continue;

@@ -48,9 +48,9 @@ std::optional<Span> Value::held_noise() const {
 bool Value::same_as(const Value& other) const {
   return is_unknown == other.is_unknown && varies == other.varies && is_of_input == other.is_of_input &&
          noise.has_value() == other.noise.has_value() && is_none == other.is_none && constant == other.constant &&
-         leaves == other.leaves && activation.function == other.activation.function && objects == other.objects &&
-         optimizer == other.optimizer && weights.size() == other.weights.size() && same_keys(paths, other.paths) &&
-         same_keys(cuts, other.cuts) && parts.size() == other.parts.size() &&
+         leaves == other.leaves && reached == other.reached && activation.function == other.activation.function &&
+         objects == other.objects && optimizer == other.optimizer && weights.size() == other.weights.size() &&
+         same_keys(paths, other.paths) && same_keys(cuts, other.cuts) && parts.size() == other.parts.size() &&
          std::equal(parts.begin(), parts.end(), other.parts.begin(),
                     [](const Value& a, const Value& b) { return a.same_as(b); });
 }
@@ -60,6 +60,7 @@ void depend(Value& into, const Value& from) {
   into.varies = into.varies || from.varies;
   into.is_of_input = into.is_of_input || from.is_of_input;
   into.paths.insert(from.paths.begin(), from.paths.end());
+  into.reached.insert(from.reached.begin(), from.reached.end());
   into.cuts.insert(from.cuts.begin(), from.cuts.end());
   if (!into.lost_term) into.lost_term = from.lost_term;
   for (const Value& part : from.parts) depend(into, part);
@@ -81,6 +82,8 @@ Value join(const Value& left, const Value& right) {
   value.cuts.insert(right.cuts.begin(), right.cuts.end());
   value.leaves = left.leaves;
   value.leaves.insert(right.leaves.begin(), right.leaves.end());
+  value.reached = left.reached;
+  value.reached.insert(right.reached.begin(), right.reached.end());
   if (left.lost_term && right.lost_term) value.lost_term = left.lost_term;
   if (left.activation.function == right.activation.function) value.activation = left.activation;
   value.weights = left.weights;
@@ -112,6 +115,7 @@ Value severed(Value value, const Cut& cut) {
   for (const auto& [path, span] : value.paths) value.cuts.try_emplace(path.to.owner, cut);
   value.paths.clear();
   value.leaves.clear();
+  value.reached.clear();
   for (Value& part : value.parts) part = severed(std::move(part), cut);
   return value;
 }

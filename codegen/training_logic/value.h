@@ -82,6 +82,7 @@ struct Value {
   std::map<Path, Span> paths;      ///< with the place where the weights were read
   std::map<OwnerId, Cut> cuts;     ///< owners on whose weights it hangs, but no gradient reaches them
   std::set<Snapshot> leaves;       ///< it is a weight, or a view of one
+  std::set<WeightId> reached;      ///< those that gradients reach, where a program tells them apart by `stop_grad`
   std::optional<Cut> lost_term;    ///< a term of this sum has no gradient
   Activation activation;           ///< what was applied last: an activation, or a layer that gives scores
   std::vector<WeightUse> weights;  ///< of type weights; or the one weight it is

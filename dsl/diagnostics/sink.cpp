@@ -40,7 +40,8 @@ namespace {
 bool is_of_names(const Diagnostic& one) {
   const Code code = one.code;
   return code == Code::E0301 || code == Code::E0302 || code == Code::E0308 || code == Code::E0311 ||
-         code == Code::E0312 || code == Code::E0415 || (code == Code::E0303 && one.message.starts_with('`'));
+         code == Code::E0312 || code == Code::E0415 || code == Code::E0610 ||
+         (code == Code::E0303 && one.message.starts_with('`'));
 }
 
 }  // namespace

@@ -174,12 +174,16 @@ std::optional<diagnostics::Diagnostic> find_python_form(const State& state, Iter
     if (const Habit* habit = find_first_word(state.text(*start))) {
       if (auto method = find_python_method(state, start, *habit)) return method;
       const bool is_other_with = habit->word == "with" && !mentions(state, start, "no_grad");
-      diagnostics::Diagnostic diagnostic = diag::python_form(
-          start->span, habit->shown,
-          is_other_with ? std::string_view("not needed: there is nothing to enter and to leave") : habit->ours);
       const auto import = habit->word == "from" ? read_python_import(state, start) : std::nullopt;
-      if (import && import->is_plain && import->path.starts_with("std."))
-        diagnostic.fix(import->span, "import " + import->path + ".{" + import->imported + "}");
+      const std::string package = import ? import->path.substr(0, import->path.find('.')) : "";
+      const bool is_ours = import && import->is_plain && !package.empty() && !diagnostics::is_foreign_package(package);
+      const std::string import_form = is_ours ? "import " + import->path + ".{" + import->imported + "}" : "";
+      diagnostics::Diagnostic diagnostic =
+          diag::python_form(start->span, habit->shown,
+                            is_other_with ? "not needed: there is nothing to enter and to leave"
+                            : is_ours     ? "`" + import_form + "`"
+                                          : std::string(habit->ours));
+      if (is_ours) diagnostic.fix(import->span, import_form);
       if (habit->word == "def" || habit->word == "func" || habit->word == "function") diagnostic.fix(start->span, "fn");
       return diagnostic;
     }

@@ -210,6 +210,8 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
     diagnostic.help("a `,` between the two").fix(behind, ",");
   } else if (start->kind == K::Return && at->kind == K::Comma) {
     diagnostic.help("several values are a tuple, in brackets: `return (a, b)`, or a record: `return (a = …, b = …)`");
+  } else if (start->kind == K::Yield && at->kind == K::Comma) {
+    diagnostic.help("several values are a tuple, in brackets: `yield (a, b)`");
   } else if (level == Level::Statement && at->kind == K::Comma && !find_assigned(state, start, state.limit_).empty()) {
     diagnostic.help("one level at a time: `a, rest = …`, then `b, c = rest`");
   } else if (level == Level::Statement && at->kind == K::Assign && kNames.has(kind_before(state, at)) &&

@@ -259,6 +259,7 @@ struct Resolver {
     if (!target) {
       take_poison(index, import);
       if (alias) take_poison(index, *alias);
+      if (alias) graph.modules[index].lost_import = poison(*alias);
       return;
     }
     if (alias) graph.modules[index].aliases[alias->text] = *target;
@@ -376,8 +377,12 @@ const Symbol* ModuleGraph::find(uint32_t module, const std::string& name, Space 
     const std::string rest = name.substr(dot + 1);
     if (alias != from.aliases.end() && !rest.starts_with("_"))
       return look(names_of(modules[alias->second], space), rest);
-    const Symbol* failed = look(from.imported.symbols, name.substr(0, dot));
-    return failed != nullptr && failed->kind == SymbolKind::Error ? failed : nullptr;
+    // What could not be imported, or not be read, may have been a file of this name.
+    for (const Names* names : {&from.imported, static_cast<const Names*>(&from)}) {
+      const Symbol* failed = look(names->symbols, name.substr(0, dot));
+      if (failed != nullptr && failed->kind == SymbolKind::Error) return failed;
+    }
+    return alias == from.aliases.end() && from.lost_import ? &*from.lost_import : nullptr;
   }
   if (const Symbol* own = look(names_of(from, space), name)) return own;
   if (const Symbol* taken = look(names_of(from.imported, space), name)) return taken;

@@ -57,6 +57,8 @@ struct Module : Names {
   bool is_library = false;
   Names imported;
   std::map<std::string, uint32_t> aliases;
+  std::optional<Symbol>
+      lost_import;  ///< a file that could not be imported: `base.NAME` may be of it, under another name
 };
 
 /// All modules of a program. Module 0 is the program's file.

@@ -36,10 +36,16 @@ bool check_stream(Context& cx, const ObjectInfo& object, const StreamDecl& strea
     const auto wanted = std::find_if(object.batch.fields.begin(), object.batch.fields.end(),
                                      [&](const TypeField& other) { return other.name == field.name; });
     if (wanted == object.batch.fields.end()) {
+      if (cx.told_fields.contains(field.name)) return false;
       const bool is_plain = field.type.is_tensor() && field.type.dims.size() == 1 && !object.batch.fields.empty() &&
                             !object.batch.fields[0].type.dims.empty();
+      std::vector<std::string> others;
+      for (const TypeField& one : object.batch.fields) others.push_back(one.name);
+      const auto near = diagnostics::suggest(field.name, others);
       std::string cure;
-      if (is_plain) {
+      if (near) {
+        cure = "did you mean `" + *near + "`?";
+      } else if (is_plain) {
         const Type declared = Type::tensor(field.type.element, {object.batch.fields[0].type.dims[0]});
         cure = "with it: `batch[…] { …, " + field.name + ": " + cx.text(declared) + " }`";
       }

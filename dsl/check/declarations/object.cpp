@@ -190,8 +190,7 @@ struct ObjectChecker {
         continue;
       }
       if (const auto* own = rule_params(setting.value, cx)) params = own;
-      Expr rule = check_group_rule(setting, weights, inner);
-      if (!rule.type.is_error()) result.rule = std::move(rule);
+      result.rule = check_group_rule(setting, weights, inner);
     }
     check_twice(cx, group.settings);
     result.settings = check_settings(settings, params, inner);
@@ -255,6 +254,15 @@ struct ObjectChecker {
       groups.push_back(check_group(group, *rule, weights, inner));
     }
     if (typed.members.empty()) return;
+    // Which weights a broken rule would have moved, and how, is not known of the optimizer around it.
+    const bool is_broken = std::any_of(groups.begin(), groups.end(), [](const GroupSettings& group) {
+      return group.rule && group.rule->type.is_error();
+    });
+    if (is_broken) {
+      typed.members.back().value = error_at(value.span);
+      object.members.at(optimizer.name.text).type = Type::error();
+      return;
+    }
     typed.members.back().settings = std::move(settings);
     typed.members.back().groups = std::move(groups);
   }
@@ -430,8 +438,10 @@ void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl) {
         if (symbol.kind == SymbolKind::Model) models.push_back(name);
       }
       diagnostics::Diagnostic diagnostic = diag::unknown_name(callback->model->span, callback->model->text);
-      did_you_mean(diagnostic, callback->model->text, callback->model->span, models);
-      if (model == nullptr || model->kind != SymbolKind::Error)
+      const bool is_new = help_qualifier(diagnostic, callback->model->text, callback->model->span,
+                                         resolve::Space::Symbols, object.module, cx);
+      if (diagnostic.helps.empty()) did_you_mean(diagnostic, callback->model->text, callback->model->span, models);
+      if (is_new && (model == nullptr || model->kind != SymbolKind::Error))
         cx.report(std::move(diagnostic.note("`for` names a model")));
       object.is_checking = false;  // Its hooks speak of a model that nobody knows.
       object.is_done = true;

@@ -1,5 +1,7 @@
 #include "dsl/check/declarations/optimizer_rule.h"
 
+#include <algorithm>
+
 #include "dsl/diagnostics/suggest.h"
 #include "dsl/resolve/library.h"
 
@@ -31,11 +33,14 @@ bool report_unknown_rule(const ast::Expr& value, const ObjectInfo& object, Scope
 
 namespace {
 
-/// Whether an argument is written as weights are: `net.weights`, or the name of a member that has some.
-bool is_written_weights(const ast::Argument& argument, const ObjectInfo& object) {
-  if (argument.name) return false;
-  if (const auto* field = argument.value->get<ast::Field>()) return field->name.text == "weights";
-  const auto* name = argument.value->get<ast::NameRef>();
+/// Whether a value is written as weights are: `net.weights`, the name of a member that has some, a part of it, or a list of these.
+bool is_written_weights(const ast::Expr& value, const ObjectInfo& object) {
+  if (const auto* field = value.get<ast::Field>())
+    return field->name.text == "weights" || is_written_weights(*field->base, object);
+  if (const auto* list = value.get<ast::List>())
+    return std::all_of(list->elements.begin(), list->elements.end(),
+                       [&](const ast::Expr& one) { return is_written_weights(one, object); });
+  const auto* name = value.get<ast::NameRef>();
   const auto member = name != nullptr ? object.members.find(name->name.text) : object.members.end();
   return member != object.members.end() &&
          (member->second.kind == MemberKind::Weight || member->second.type.kind == Kind::Block);
@@ -48,7 +53,12 @@ bool report_weights_beside(const ast::Expr& value, size_t taken, const ObjectInf
   if (call == nullptr || rule_params(value, cx) == nullptr) return false;
   const std::vector<ast::Argument>& given = call->arguments;
   size_t count = 0;
-  while (count < given.size() && is_written_weights(given[count], object)) ++count;
+  const auto is_weights = [&](const ast::Argument& argument) {
+    const bool is_placed =
+        !argument.name || (taken == 0 && (argument.name->text == "weights" || argument.name->text == "params"));
+    return is_placed && is_written_weights(*argument.value, object);
+  };
+  while (count < given.size() && is_weights(given[count])) ++count;
   if (count <= taken) return false;
   const Span all = source::join(given[0].value->span, given[count - 1].value->span);
   diagnostics::Diagnostic diagnostic =

@@ -97,7 +97,10 @@ class TopologyChecker {
         std::vector<std::string> known = cx_.graph.visible(module, resolve::Space::Topologies);
         std::erase(known, topology_.name.text);
         diagnostics::Diagnostic diagnostic = diag::unknown_topology(at->amends->span, "topology", at->amends->text);
-        if (!did_you_mean(diagnostic, at->amends->text, at->amends->span, known)) note_there_are(diagnostic, known);
+        if (!help_qualifier(diagnostic, at->amends->text, at->amends->span, resolve::Space::Topologies, module, cx_))
+          return;
+        if (diagnostic.helps.empty() && !did_you_mean(diagnostic, at->amends->text, at->amends->span, known))
+          note_there_are(diagnostic, known);
         cx_.report(std::move(diagnostic));
         return;
       }

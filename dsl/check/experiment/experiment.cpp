@@ -42,8 +42,11 @@ std::optional<Expr> check_wired(const std::string& what, Kind kind, const Merged
     return std::nullopt;
   }
   if (value.type.kind != kind || !value.is<node::Construct>()) {
-    cx.report(diag::wrong_type(
-        value.span, "`" + what + "` is built here, `" + what + " = NAME(…)`, and this is " + cx.text(value.type)));
+    diagnostics::Diagnostic diagnostic = diag::wrong_type(
+        value.span, "`" + what + "` is built here, `" + what + " = NAME(…)`, and this is " + cx.text(value.type));
+    if (const auto* text = value.get<node::StrConst>(); text != nullptr && !text->text.empty())
+      diagnostic.help("without quotes: `{}()`", text->text);
+    cx.report(std::move(diagnostic));
     return std::nullopt;
   }
   return value;
@@ -154,7 +157,11 @@ void check_topology(const Merged& merged, Experiment& typed, Context& cx) {
       const std::vector<std::string> names = cx.graph.visible(file, resolve::Space::Topologies);
       diagnostics::Diagnostic diagnostic =
           diag::unknown_topology(setting.value.span, "topology", cx.source_text(setting.value.span));
-      if (!did_you_mean(diagnostic, cx.source_text(setting.value.span), setting.value.span, names))
+      const std::string written = cx.source_text(setting.value.span);
+      if (!help_qualifier(diagnostic, written, setting.value.span, resolve::Space::Topologies, file, cx)) continue;
+      if (const auto* text = setting.value.get<ast::StrLiteral>(); text != nullptr && written.size() > 2)
+        diagnostic.help("without quotes: `{}`", written.substr(1, written.size() - 2));
+      if (diagnostic.helps.empty() && !did_you_mean(diagnostic, written, setting.value.span, names))
         note_there_are(diagnostic, names);
       cx.report(std::move(diagnostic));
       continue;

@@ -31,7 +31,11 @@ std::optional<Merged> merged_of(Context& cx, uint32_t module, const ast::Experim
       const std::vector<std::string> names = cx.graph.visible(module, resolve::Space::Experiments);
       diagnostics::Diagnostic diagnostic =
           diag::unknown_topology(experiment.amends->span, "experiment", experiment.amends->text);
-      if (!did_you_mean(diagnostic, experiment.amends->text, experiment.amends->span, names))
+      if (!help_qualifier(diagnostic, experiment.amends->text, experiment.amends->span, resolve::Space::Experiments,
+                          module, cx))
+        return std::nullopt;
+      if (diagnostic.helps.empty() &&
+          !did_you_mean(diagnostic, experiment.amends->text, experiment.amends->span, names))
         note_there_are(diagnostic, names);
       cx.report(std::move(diagnostic));
       return std::nullopt;

@@ -195,11 +195,21 @@ void add_same_cure(diagnostics::Diagnostic& diagnostic, const ExprView& left, co
   diagnostic.help("if they are the same, say it: `{} as {}`", cx.source_text(left.span), cx.text(same));
 }
 
+/// Whether it was said of this line that these two do not go together: what an axis lacks there is one mistake.
+bool is_told_in_line(Span place, const Type& left, const Type& right, Context& cx) {
+  if (cx.is_trying) return false;
+  const source::LineIndex& lines = cx.sources.lines(place.source);
+  const uint32_t begin = lines.begin_of(lines.line_of(place.begin));
+  const std::string a = cx.text(left), b = cx.text(right);
+  return !cx.told_dims.emplace(Span{place.source, begin, begin}, std::min(a, b), std::max(a, b)).second;
+}
+
 void report_clash(const Sign& sign, const ExprView& left, const ExprView& right, Scope& scope) {
   Context& cx = scope.cx;
   const Operator& op = info(sign.op);
   const Type& a = left.type;
   const Type& b = right.type;
+  if (is_told_in_line(sign.op_span, a, b, cx)) return;
   diagnostics::Diagnostic diagnostic = diag::symbolic_broadcast(sign.op_span, op.verb, cx.text(a), cx.text(b));
   diagnostic.label(left.span, "{}", cx.text(a)).label(right.span, "{}", cx.text(b));
   Type widened = a.dims.size() >= b.dims.size() ? a : b;
@@ -247,6 +257,7 @@ Expr check_tensors(const Sign& sign, Expr left, Expr right, Span span, Scope& sc
       for (const auto& [a, b] : shape.equal) is_equal = is_equal && require_equal(a, b, sign.op_span, scope, true);
     }
     if (!is_equal) {
+      if (is_told_in_line(sign.op_span, left.type, right.type, cx)) return error_at(span);
       diagnostics::Diagnostic diagnostic =
           diag::dims_differ(sign.op_span, "cannot " + std::string(op.verb) + " " + cx.text(left.type) + " and " +
                                               cx.text(right.type) + ": their dims differ");
@@ -336,20 +347,38 @@ std::optional<Expr> join_lists(Expr& left, Expr& right, Span span, Scope& scope)
 }
 
 /// Adds how one side becomes what an operator takes.
-void cure_operand(diagnostics::Diagnostic& diagnostic, const ExprView& left, const ExprView& right, const Context& cx) {
+void cure_operand(diagnostics::Diagnostic& diagnostic, const ExprView& left, const ExprView& right, Scope& scope) {
+  const Context& cx = scope.cx;
   if (left.type.kind == Kind::Weights && right.type.kind == Kind::Weights) {
     diagnostic.help("several are a list: `[{}, {}]`", cx.source_text(left.span), cx.source_text(right.span));
+    return;
+  }
+  const auto is_quantity = [](const Type& type) {
+    return type.kind == Kind::Duration || type.kind == Kind::Period || type.kind == Kind::Bytes;
+  };
+  if (is_quantity(left.type) && is_quantity(right.type)) {
+    diagnostic
+        .note("quantities are given to settings as they are: nothing is computed of them, and nothing compares them")
+        .help("a plain number with its unit in the name can be: `minutes: float`");
     return;
   }
   for (const bool is_left : {true, false}) {
     const ExprView& side = is_left ? left : right;
     const ExprView& other = is_left ? right : left;
+    if (side.type.kind == Kind::Str && other.type.kind == Kind::Function && !other.type.name.empty()) {
+      diagnostic.help("its name is a text, in quotes: `\"{}\"`", other.type.name)
+          .fix(other.span, "\"" + other.type.name + "\"");
+      return;
+    }
     const Type& held = side.type.kind == Kind::Option ? side.type.fields[0].type : side.type;
     if (side.type.kind == Kind::Option && (held.is_host_number() || held.kind == Kind::Str))
       return add_cure(diagnostic, side, held, cx);
     if (side.type.kind == Kind::List && other.type.is_host_number())
       return add_cure(diagnostic, side, Type::tensor(Element::Float, {}), cx);
-    if (side.type.kind == Kind::Tuple && other.type.is_tensor()) return add_cure(diagnostic, side, other.type, cx);
+    if (side.type.kind == Kind::Tuple && (other.type.is_tensor() || other.type.is_host_number())) {
+      add_cure(diagnostic, side, Type::tensor(Element::Float, {}), cx);
+      return forget(side, diagnostic, scope);
+    }
     if (side.type.kind == Kind::Str && other.type.is_host_number()) {
       if (add_number_cure(diagnostic, side)) return;
       diagnostic.help("a number stands in a text in braces: `\"{{}}\"`", cx.source_text(other.span));
@@ -428,7 +457,7 @@ Expr apply_operator(ast::BinaryOp written, Span op_span, Expr left, Expr right, 
         .help("`log NAME = {}`; what is computed of it is its own `fn compute`",
               cx.source_text(is_left_metric ? left.span : right.span));
   } else {
-    cure_operand(diagnostic, left, right, cx);
+    cure_operand(diagnostic, left, right, scope);
   }
   cx.report(std::move(diagnostic));
   return error_at(span);

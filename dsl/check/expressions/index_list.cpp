@@ -132,6 +132,7 @@ Expr index_list(Expr base, const ast::Index& index, Span span, Scope& scope) {
         diag::wrong_type(span, is_list ? "a list takes one index, or one range" : "a tuple takes one index");
     if (!is_list)
       diagnostic.label(base.span, "{}", scope.cx.text(base.type)).help("take it apart where it comes from: `a, b = …`");
+    forget(base, diagnostic, scope);
     scope.cx.report(std::move(diagnostic));
     return error_at(span);
   }

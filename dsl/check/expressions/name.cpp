@@ -355,6 +355,11 @@ void report_unknown(const ast::Name& name, Scope& scope, const NameUse& use) {
   if (lacks_params(scope)) return;
   diagnostics::Diagnostic diagnostic = diag::unknown_name(name.span, name.text);
   if (help_late_name(diagnostic, name, scope)) return scope.cx.report(std::move(diagnostic));
+  if (use.field != nullptr) {
+    const std::string whole = name.text + "." + use.field->text;
+    if (!help_qualifier(diagnostic, whole, name.span, resolve::Space::Symbols, scope.module, scope.cx)) return;
+    if (!diagnostic.helps.empty()) return scope.cx.report(std::move(diagnostic));
+  }
   if (const std::vector<std::string> bring = hooks_that_bring(name.text);
       scope.place == Place::Hook && !bring.empty()) {
     std::string list;

@@ -39,8 +39,10 @@ struct Context {
   std::set<const ast::Decl*> defaults_in_work;                         ///< to stop an hparam whose default mentions it
   std::vector<Requirement> facts;                                      ///< `where` clauses of hparams
   std::map<std::pair<std::string, std::string>, Kind> missing_fields;  ///< of which kind of value it was said first
-  std::set<std::tuple<Span, std::string, std::string>> told_dims;      ///< places where two sizes differ
-  std::deque<ast::Fn> synthetic;                                       ///< functions made of hooks and tests
+  std::set<std::string> told_fields;                           ///< that a record lacks, where one is wanted with them
+  std::set<std::pair<uint32_t, std::string>> told_qualifiers;  ///< by file: names that no file is imported as
+  std::set<std::tuple<Span, std::string, std::string>> told_dims;  ///< places where two sizes differ
+  std::deque<ast::Fn> synthetic;                                   ///< functions made of hooks and tests
   std::deque<Closure> closures;
   std::vector<const ast::Expr*> applied;  ///< code of closures that is being read, outermost first
   size_t applications = 0;                ///< closures that were read for the outermost one

@@ -92,6 +92,10 @@ struct NameUse {
 bool is_told_missing(const Type& record, const std::string& field, Context& cx);
 /// Whether not even the names of all params of what is around could be read: what is unknown may be one of them.
 bool lacks_params(const Scope& scope);
+/// Of `base.NAME`, where no file is imported as `base`: adds what the file that has such a name is imported as. False if that was
+/// said of `base` already, or an import failed that may have been it.
+bool help_qualifier(diagnostics::Diagnostic& diagnostic, const std::string& name, Span span, resolve::Space space,
+                    uint32_t module, Context& cx);
 /// Says of a name that is unknown where it is assigned or declared, if that is below. False if it is not.
 bool help_late_name(diagnostics::Diagnostic& diagnostic, const ast::Name& name, const Scope& scope);
 /// Adds that what is called `name` hides something of the library, and that it is `declared` there.

@@ -44,8 +44,12 @@ bool rejoin(LocalId local, Expr& value, Scope& scope) {
   if (value.type.is_error()) return lose();
   const auto merged = merge(declared, value.type, cx);
   if (!merged) {
-    cx.report(diag::branches_differ(value.span, cx.text(declared), cx.text(value.type))
-                  .note("`{}` keeps its type where branches and loops meet", scope.local(local).name));
+    diagnostics::Diagnostic diagnostic = diag::branches_differ(value.span, cx.text(declared), cx.text(value.type));
+    diagnostic.note("`{}` keeps its type where branches and loops meet", scope.local(local).name);
+    if (scope.loop_depth > 0 && declared.is_tensor() && value.type.is_tensor())
+      diagnostic.help("what `{}` begins with has the shape that it goes on with: {}", scope.local(local).name,
+                      cx.text(value.type));
+    cx.report(std::move(diagnostic));
     return lose();
   }
   if (scope.loop_depth > 0 && declared.is_tensor()) {
@@ -293,20 +297,50 @@ Stmt check_assign(const ast::Stmt& statement, const ast::Assign& assign, Scope& 
   return assign_name(name->name, assign.target, std::move(value), op.has_value(), statement.span, scope);
 }
 
+namespace {
+
+/// How what is given is taken apart; of an inner tuple, in a line of its own.
+void cure_unpack(diagnostics::Diagnostic& diagnostic, const ast::Unpack& unpack, const ExprView& value,
+                 const Context& cx) {
+  const auto names = [&](size_t begin, size_t end) {
+    std::string text;
+    for (size_t i = begin; i < end; ++i) text += (text.empty() ? "" : ", ") + unpack.names[i].text;
+    return text;
+  };
+  const std::string given = cx.source_text(value.span);
+  const size_t wanted = unpack.names.size();
+  const std::vector<TypeField>& parts = value.type.fields;
+  const auto* op = value.get<node::Op>();
+  const bool is_max = op != nullptr && op->op == library::Id::Max, is_min = op != nullptr && op->op == library::Id::Min;
+  const size_t word = is_max || is_min ? given.rfind(is_max ? "max(" : "min(") : std::string::npos;
+  if (word != std::string::npos) {
+    diagnostic.help("where it stands is a value of its own: `{} = {}`", unpack.names.back().text,
+                    std::string(given).insert(word, "arg"));
+  } else if (value.type.is_tensor()) {
+    diagnostic.help("it is one tensor: `{} = {}`", unpack.names[0].text, given);
+  } else if (value.type.kind == Kind::Tuple && !parts.empty() && parts.back().type.kind == Kind::Tuple &&
+             parts.size() + parts.back().type.fields.size() == wanted + 1) {
+    const size_t outer = parts.size() - 1;
+    diagnostic.help("one level at a time: `{}, rest = {}`, then `{} = rest`", names(0, outer), given,
+                    names(outer, wanted));
+  } else if (value.type.kind == Kind::Tuple && parts.size() < wanted) {
+    diagnostic.help("there are {}: `{} = {}`", parts.size(), names(0, parts.size()), given);
+  } else if (value.type.kind == Kind::Tuple) {
+    diagnostic.help("each of the {} has a name: `{}{} = {}`", parts.size(), names(0, wanted),
+                    parts.size() == wanted + 1 ? ", rest" : ", …", given);
+  }
+}
+
+}  // namespace
+
 Stmt check_unpack(const ast::Stmt& statement, const ast::Unpack& unpack, Scope& scope) {
   Expr value = check_expr(unpack.value, scope);
   stmt::Unpack result;
-  const auto* op = value.get<node::Op>();
-  const bool is_extreme = op != nullptr && (op->op == library::Id::Max || op->op == library::Id::Min);
   const bool is_sequence = value.type.kind == Kind::Tuple || (value.type.kind == Kind::List && !value.type.uniform);
   if (!value.type.is_error() && (!is_sequence || value.type.fields.size() != unpack.names.size())) {
     diagnostics::Diagnostic diagnostic = diag::wrong_type(
         value.span, std::to_string(unpack.names.size()) + " names cannot take " + scope.cx.text(value.type) + " apart");
-    std::string place = scope.cx.source_text(value.span);
-    const size_t word = place.rfind(op != nullptr && op->op == library::Id::Max ? "max(" : "min(");
-    if (is_extreme && word != std::string::npos)
-      diagnostic.help("where it stands is a value of its own: `{} = {}`", unpack.names.back().text,
-                      place.insert(word, "arg"));
+    cure_unpack(diagnostic, unpack, value, scope.cx);
     scope.cx.report(std::move(diagnostic));
     value.type = Type::error();
   }

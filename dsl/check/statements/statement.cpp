@@ -417,11 +417,21 @@ Stmt check_stmt(const ast::Stmt& statement, Scope& scope) {
 
 }  // namespace
 
+namespace {
+
+/// A mistake in the body of a `scan` may be one of what it begins with, and then all that is computed of that goes wrong.
+void forget_carried(Scope& scope) {
+  for (const auto& [name, local] : scope.frames[scope.frames.size() - 2]) scope.local(local).type = Type::error();
+}
+
+}  // namespace
+
 Body check_body(const ast::Body& body, Scope& scope) {
   Body typed;
   const bool in_scan = std::exchange(scope.in_scan, false);
   Body* const outer = std::exchange(scope.hoisted, &typed);
   for (const ast::Stmt& statement : body) {
+    const size_t errors = scope.cx.sink->error_count();
     const auto* yield = statement.get<ast::Yield>();
     if (yield != nullptr && in_scan && &statement == &body.back()) {
       Expr value = check_expr(yield->value, scope);
@@ -433,6 +443,7 @@ Body check_body(const ast::Body& body, Scope& scope) {
     } else {
       typed.push_back(check_stmt(statement, scope));
     }
+    if (in_scan && scope.cx.sink->error_count() > errors) forget_carried(scope);
   }
   scope.hoisted = outer;
   // The graph of a step may go after its last update.

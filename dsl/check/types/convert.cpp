@@ -27,6 +27,13 @@ bool host_fits(const Type& host, Element element) {
   return element != Element::Bool;
 }
 
+/// Whether it is the declaration of a name of type `have` that was meant to be another where a `wanted` is asked for: a number
+/// that is no int, a tuple that was not taken apart.
+bool is_of_another_kind(const Type& have, const Type& wanted) {
+  if (have.kind == Kind::Tuple) return wanted.is_tensor();
+  return wanted.is_host_number() && (have.is_host_number() || have.kind == Kind::Str);
+}
+
 Expr fail(const ExprView& expr, const Type& wanted, Scope& scope, const std::string& what) {
   if (expr.type.kind == Kind::Secret) {
     scope.cx.report(diag::secret_misplaced(expr.span, "given as " + what)
@@ -45,6 +52,7 @@ Expr fail(const ExprView& expr, const Type& wanted, Scope& scope, const std::str
     diagnostic.help("declare it as the tensor that it is: `{}`", scope.cx.text(expr.type));
   else
     add_cure(diagnostic, expr, wanted, scope.cx);
+  if (is_of_another_kind(expr.type, wanted)) forget(expr, diagnostic, scope);
   scope.cx.report(std::move(diagnostic));
   return error_at(expr.span);
 }
@@ -196,6 +204,7 @@ Expr convert_record(Expr expr, const Type& wanted, Scope& scope, const char* wha
     if (field_named(expr.type, field.name) != nullptr) continue;
     scope.cx.report(diag::unknown_field(expr.span, scope.cx.text(expr.type), field.name)
                         .note("{} is wanted", scope.cx.text(wanted)));
+    if (!scope.cx.is_trying) scope.cx.told_fields.insert(field.name);
     return error_at(expr.span);
   }
   auto* record = expr.get<node::Record>();
@@ -261,6 +270,8 @@ Expr convert_choice(Expr expr, const Type& wanted, Scope& scope, const char* wha
   const std::string written = word != nullptr ? word->text : scope.cx.source_text(expr.span);
   if (const auto ours = diagnostics::renamed(written, known)) {
     diagnostic.help("did you mean `{}`?", *ours).fix(expr.span, *ours);
+  } else if (const auto near = near_choice(written, known)) {
+    diagnostic.help("did you mean `{}`?", *near).fix(expr.span, *near);
   } else if (written == "none" && known == std::vector<std::string>{"mean", "sum"}) {
     diagnostic.help("of each element it is written out: `(x - y) ** 2` instead of `mse(x, y)`");
   } else {
@@ -279,6 +290,14 @@ void warn_of_quotient(const ExprView& value, Scope& scope) {
 }
 
 }  // namespace
+
+std::optional<std::string> near_choice(const std::string& written, const std::vector<std::string>& known) {
+  for (const std::string& choice : known) {
+    const size_t shorter = std::min(choice.size(), written.size());
+    if (shorter > 2 && choice != written && choice.compare(0, shorter, written, 0, shorter) == 0) return choice;
+  }
+  return diagnostics::suggest(written, known);
+}
 
 bool counts(const ExprView& expr, const Context& cx) {
   const auto* brought = expr.get<node::Context>();

@@ -7,10 +7,13 @@ namespace ltr::check {
 namespace {
 
 /// What a checked value is as a dim.
-std::optional<Polynomial> dim_of(const ExprView& value, Span span, const Scope& scope) {
+std::optional<Polynomial> dim_of(const ExprView& value, Span span, Scope& scope) {
   if (value.type.is_error()) return std::nullopt;
   if (value.type.kind != Kind::Int) {
-    scope.cx.report(diag::wrong_type(span, "a dim is an int, not " + scope.cx.text(value.type)));
+    diagnostics::Diagnostic diagnostic = diag::wrong_type(span, "a dim is an int, not " + scope.cx.text(value.type));
+    add_cure(diagnostic, value, Type::of(Kind::Int), scope.cx);
+    forget(value, diagnostic, scope);
+    scope.cx.report(std::move(diagnostic));
     return std::nullopt;
   }
   return value.type.value ? *value.type.value : scope.cx.program.atoms.unknown();

@@ -10,6 +10,8 @@ namespace ltr::check {
 bool counts(const ExprView& expr, const Context& cx);
 /// W0301 of a quotient of ints.
 void report_quotient(const ExprView& value, Scope& scope);
+/// The choice that `written` is near to, or a longer form of: `maximum` for `max`.
+std::optional<std::string> near_choice(const std::string& written, const std::vector<std::string>& known);
 /// Adds that a text which is a number is one without its quotes. False if it is none.
 bool add_number_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given);
 
@@ -30,6 +32,9 @@ Fit fit_of(const Type& have, const Type& wanted);
 Type converted(const Type& have, const Type& wanted);
 /// `expr` as `wanted`; reports E0303, E0306, E0307 or E0309 if it does not fit.
 Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what = "value");
+/// What is known of the name that `value` is ends with what `told` says of it: its other uses are no mistakes of their own. Adds
+/// where it got its value.
+void forget(const ExprView& value, diagnostics::Diagnostic& told, Scope& scope);
 /// Adds to what refuses `given` where a `wanted` is asked for how it becomes one.
 void add_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given, const Type& wanted, const Context& cx);
 /// Whether a tensor is known to have other than one element.

@@ -80,6 +80,8 @@ void report_unknown_type(const ast::Name& name, Scope& scope) {
     if (symbol == nullptr || is_object(symbol->kind)) known.push_back(visible);
   }
   diagnostics::Diagnostic diagnostic = diag::unknown_type(name.span, name.text);
+  if (!help_qualifier(diagnostic, name.text, name.span, resolve::Space::Symbols, scope.module, scope.cx)) return;
+  if (!diagnostic.helps.empty()) return scope.cx.report(std::move(diagnostic));
   if (name.text == "list" || name.text == "option")
     diagnostic.help("it says of what: `{}[int]`", name.text);
   else if (name.text == "one_of")

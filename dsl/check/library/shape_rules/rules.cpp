@@ -118,8 +118,12 @@ Expr tensor_given(const Given& given, CallSite& site) {
 bool want_tensor(const ExprView& expr, CallSite& site) {
   if (expr.type.is_tensor()) return true;
   if (!expr.type.is_error()) {
-    site.scope.cx.report(
-        diag::wrong_argument(expr.span, "`" + site.name + "` takes a tensor, not " + site.scope.cx.text(expr.type)));
+    diagnostics::Diagnostic diagnostic =
+        diag::wrong_argument(expr.span, "`" + site.name + "` takes a tensor, not " + site.scope.cx.text(expr.type));
+    const Type wanted = Type::tensor(Element::Float, {});
+    add_cure(diagnostic, expr, wanted, site.scope.cx);
+    if (expr.type.kind == Kind::Tuple) forget(expr, diagnostic, site.scope);
+    site.scope.cx.report(std::move(diagnostic));
   }
   return false;
 }

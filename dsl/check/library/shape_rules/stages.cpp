@@ -111,6 +111,7 @@ FnInfo* map_function(const Given& given, const Type& stream, bool is_numbered, C
       const auto near = have == record.fields.end() ? diagnostics::suggest(wanted.name, others) : std::nullopt;
       if (near) diagnostic.help("it takes `{}`: did you mean `{}`?", wanted.name, *near);
       cx.report(std::move(diagnostic));
+      fn->params[0].type = Type::error();  // Other streams that it maps do not have it either.
       return nullptr;
     }
   }
@@ -280,9 +281,12 @@ Expr rule_concat(const FnInfo& op, CallSite& site) {
 /// The parts keep their own types: `list[stream]` says nothing of what they deliver.
 Expr rule_mix(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
-  const auto bound = bind_arguments(op.params, site, op.name);
-  if (!bound) return error_at(site.span);
-  Expr streams = check_given(*(*bound)[0], site.scope);
+  // Streams one by one may be more arguments than it takes.
+  if (!site.given.empty() && !site.given[0].name) site.given[0].checked = check_given(site.given[0], site.scope);
+  const bool is_one = !site.given.empty() && site.given[0].checked && site.given[0].checked->type.kind == Kind::Stream;
+  const auto bound = is_one ? std::nullopt : bind_arguments(op.params, site, op.name);
+  if (!bound && !is_one) return error_at(site.span);
+  Expr streams = is_one ? *site.given[0].checked : check_given(*(*bound)[0], site.scope);
   if (streams.type.is_error()) return error_at(site.span);
   const std::vector<TypeField> parts = streams.type.fields;
   const bool are_streams =
