@@ -6,6 +6,7 @@
 
 #include "runtime/api/error.h"
 #include "runtime/plan/differentiate.h"
+#include "runtime/plan/fold_norms.h"
 #include "runtime/plan/recompute.h"
 #include "runtime/tensor/device.h"
 #include "runtime/tensor/draw.h"
@@ -22,6 +23,7 @@ PlannedStep::PlannedStep(Recording recording)
   }
   if (recording_.refusal) return;
   const auto begin = Stopwatch::Clock::now();
+  fold_norms(recording_);
   differentiate_marks();
   planning_.gradients = Stopwatch::since(begin);
   if (recording_.refusal) return;

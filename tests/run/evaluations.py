@@ -29,7 +29,7 @@ block Net() {
   norm2 = BatchNorm2d(16)
   conv3 = Conv2d(16, 24, 3, stride = 2, groups = 2)
   norm3 = BatchNorm2d(24)
-  up = ConvTranspose2d(24, 8, 2, stride = 2)
+  up = ConvTranspose2d(24, 8, 2, stride = 2, groups = 2)
   norm4 = BatchNorm2d(8)
   fc = Linear(8, 12)
   norm5 = BatchNorm1d(12)
@@ -139,6 +139,8 @@ def main():
         result = run(program, "describe", "--plan")
         for step in ("train", "val", "test", "predict"):
             check(f"describe --plan shows step {step}", f"step {step}, batches of 8: " in result.text, result.text)
+        check("norms are folded into the layers before them", result.text.count("factors of a norm") == 3 * 5 and
+              result.text.count(" sub mul mul add") == 5, result.text)  # of training
         check("all of it has kernels", "  LibTorch " not in result.text, result.text)
         source = folder / "asks.ltr"
         source.write_text(PROGRAM.replace("(probs = softmax", "(probs = (1.0 + 0 * mean(x).item()) * softmax"))
