@@ -105,16 +105,25 @@ void sum_middle(Lowering& to, const Layout& x, const Middle& of, double scale, c
   });
 }
 
+}  // namespace
+
+void sum_along(Lowering& to, const Layout& x, int64_t dim, double scale, const Layout& out) {
+  if (x.sizes.size() <= 1) return sum_all(to, x, scale, out);
+  sum_middle(to, x, middle_of(x, dim), scale, out);
+}
+
+namespace {
+
 bool reduce(Lowering& to, bool is_mean) {
   const ValueId id = to.argument(0);
   if (!to.is_f32({id, to.result()}) || to.layout(id).count() == 0) return false;
   const Layout x = to.side_by_side(to.layout(id), DType::F32), out = to.layout(to.result());
   const auto* dim = std::get_if<int64_t>(&to.node().arguments[1]);
   const double scale = is_mean ? double(out.count()) / double(x.count()) : 1;
-  if (dim == nullptr || x.sizes.size() <= 1)
+  if (dim == nullptr)
     sum_all(to, x, scale, out);
   else
-    sum_middle(to, x, middle_of(x, *dim), scale, out);
+    sum_along(to, x, *dim, scale, out);
   return true;
 }
 
@@ -386,33 +395,6 @@ bool agree(Lowering& to, bool are_all) {
   return true;
 }
 
-bool cumsum(Lowering& to) {
-  const ValueId id = to.argument(0);
-  if (!to.is_f32({id, to.result()}) || to.layout(id).sizes.empty()) return false;
-  const Layout x = to.side_by_side(to.layout(id), DType::F32), out = to.layout(to.result());
-  const Middle of = middle_of(x, to.node().host<int64_t>(1));
-  Layout all = out;
-  all.sizes = {of.outer, of.width * of.inner};
-  Layout flat = dense(x.root, all.sizes);
-  flat.offset = x.offset;
-  const bool by_samples = to.is_apart(flat) && to.is_apart(dense(out.root, all.sizes));
-  const Rows rows{of.outer, of.width * of.inner, by_samples};
-  call(to, rows.split(), {{x.root, by_samples}}, {{out.root, by_samples}},
-       fmt::format("[{}, {}, {}] cumsum", of.outer, of.width, of.inner), [=](Memory memory, const Part& part) {
-         const auto [begin, end] = rows.of(part);
-         for (int64_t o = begin; o < end; ++o) {
-           const float* const from = floats(memory, x) + o * rows.width;
-           float* const into = floats(memory, out) + o * rows.width;
-           for (int64_t i = 0; i < of.inner; ++i) {
-             double sum = 0;
-             for (int64_t w = 0; w < of.width; ++w)
-               into[w * of.inner + i] = float(sum += double(from[w * of.inner + i]));
-           }
-         }
-       });
-  return true;
-}
-
 }  // namespace
 
 bool lower_reduction(Lowering& to) {
@@ -426,7 +408,6 @@ bool lower_reduction(Lowering& to) {
     case Op::argmin: return extreme(to, Extreme::Smallest, true);
     case Op::var: return variance(to, false);
     case Op::std_: return variance(to, true);
-    case Op::cumsum: return cumsum(to);
     case Op::logsumexp: return logsumexp(to);
     case Op::norm: return norm(to);
     case Op::prod: return prod(to);
