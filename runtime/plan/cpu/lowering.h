@@ -117,6 +117,7 @@ bool lower_cumulative(Lowering& to);
 bool lower_rnn(Lowering& to);
 bool lower_volume(Lowering& to);
 bool lower_ctc(Lowering& to);
+bool lower_types(Lowering& to);
 
 /// Joins functions of elements with those whose results they read.
 void fuse(std::vector<Item>& items);

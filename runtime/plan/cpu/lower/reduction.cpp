@@ -334,23 +334,28 @@ bool logsumexp(Lowering& to) {
   return true;
 }
 
-/// Σ |x|, the root of Σ x², the largest |x|.
+/// Σ |x|, the root of Σ x² or another one of powers, the largest |x|.
 bool norm(Lowering& to) {
   const double p = to.node().host<double>(1);
   const bool is_largest = p == std::numeric_limits<double>::infinity();
-  if (!to.is_f32({to.argument(0)}) || (p != 1 && p != 2 && !is_largest) || to.layout(to.argument(0)).count() == 0)
-    return false;
+  if (!to.is_f32({to.argument(0)}) || !(p > 0) || to.layout(to.argument(0)).count() == 0) return false;
   const Layout x = to.side_by_side(to.layout(to.argument(0)), DType::F32), out = to.layout(to.result());
-  const Point each = p == 2 ? Point::square : Point::abs;
-  const Layout sizes = mapped(to, x, [&](PointProgram& program, Ref from) { return program.step(each, from); });
-  const Reduced all = reduced(x, axis_at(to, 2), p == 2 ? to.temporary(DType::F32, out.count()) : out.root);
+  const bool has_root = p != 1 && !is_largest;
+  const Layout sizes = mapped(to, x, [&](PointProgram& program, Ref from) {
+    if (p == 2) return program.step(Point::square, from);
+    const Ref size = program.step(Point::abs, from);
+    return has_root ? program.step(Point::pow, size, program.number(p)) : size;
+  });
+  const Reduced all = reduced(x, axis_at(to, 2), has_root ? to.temporary(DType::F32, out.count()) : out.root);
   if (is_largest)
     largest_over(to, sizes, all);
   else
     sum_over(to, sizes, all);
-  if (p != 2) return true;
+  if (!has_root) return true;
   PointProgram program = Lowering::program(all.out.sizes);
-  program.store(out.root, DType::F32, program.step(Point::sqrt, program.load(all.out, DType::F32)));
+  const Ref powers = program.load(all.out, DType::F32);
+  program.store(out.root, DType::F32,
+                p == 2 ? program.step(Point::sqrt, powers) : program.step(Point::pow, powers, program.number(1 / p)));
   to.add(std::move(program));
   return true;
 }
