@@ -81,6 +81,18 @@ TEST_CASE("gradients of products are autograd's") {
   compare({"conv3d", {{{1, 2, 4, 5, 4}}, {{3, 2, 2, 2, 2}}, {{3}}}, [](const Tensors& x) {
              return conv3d(x[0], x[1], x[2], {1, 1, 1}, {0, 0, 0, 0, 0, 0}, {1, 1, 1}, 1);
            }});
+  compare({"conv3d of unequal ends", {{{2, 4, 3, 5, 4}}, {{6, 2, 2, 3, 2}}, {{6}}}, [](const Tensors& x) {
+             return conv3d(x[0], x[1], x[2], {1, 2, 1}, {1, 0, 1, 1, 0, 1}, {1, 1, 2}, 2);
+           }});
+  compare({"conv3d of whole tiles",
+           {{{2, 16, 2, 10, 10}}, {{16, 16, 3, 3, 3}}},
+           [](const Tensors& x) { return conv3d(x[0], x[1], {}, {1, 1, 1}, {1, 1, 1, 1, 1, 1}, {1, 1, 1}, 1); },
+           true,
+           0,
+           3e-5});
+  compare({"conv_transpose3d", {{{2, 4, 3, 2, 3}}, {{4, 2, 2, 3, 2}}, {{4}}}, [](const Tensors& x) {
+             return conv_transpose3d(x[0], x[1], x[2], {2, 1, 2}, {1, 1, 0}, {1, 0, 0}, 2, {1, 1, 1});
+           }});
   compare({"conv_transpose1d", {{{2, 4, 5}}, {{4, 3, 3}}, {{3}}}, [](const Tensors& x) {
              return conv_transpose1d(x[0], x[1], x[2], 2, 1, 1, 1, 1);
            }});

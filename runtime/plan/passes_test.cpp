@@ -1,8 +1,10 @@
 // What passes over graphs make of small ones: text before, text after.
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "runtime/plan/differentiate.h"
+#include "runtime/plan/fold_norms.h"
 #include "runtime/plan/recompute.h"
 
 namespace ltr::plan {
@@ -129,6 +131,68 @@ TEST_CASE("what a block read of a weight that was written since is not computed 
   CHECK(nodes_behind(graph, 2) ==
         "%5 : f32[4] = exp(%2) again 1\n"
         "%4 : f32[4] = mul(%5, %2) again 1\n");
+}
+
+namespace {
+
+/// Behind `fold_norms`, where something outside reads the values `logged`.
+Str folded(const Str& text, const std::vector<ValueId>& logged = {}) {
+  Recording recording;
+  recording.graph = graph_of(text);
+  for (const ValueId id : logged) recording.marks.push_back({recording.graph.nodes.size(), TensorLogged{0, id}, {}});
+  fold_norms(recording);
+  return nodes_behind(recording.graph, 0);
+}
+
+}  // namespace
+
+TEST_CASE("a norm of evaluation becomes part of the weight of the layer that it reads") {
+  const Str given =
+      "%0 : f32[8, 3, 6, 6] = input x\n"
+      "%1 : f32[4, 3, 3, 3] = weight first\n"
+      "%2 : f32[4] = weight scale\n"
+      "%3 : f32[4] = weight shift\n"
+      "%4 : f32[4] = weight mean\n"
+      "%5 : f32[4] = weight var\n";
+  const Str layer =
+      "%6 : f32[8, 4, 6, 6] = conv2d(%0, %1, undefined, [1, 1], [1, 1, 1, 1], [1, 1], 1) evaluating\n"
+      "%7 : f32[8, 4, 6, 6] = relu(%0) evaluating\n"
+      "%8 : f32[8, 4, 6, 6] = batch_norm(%6, %2, %3, %4, %5, undefined, 0.1, 0.01) evaluating\n";
+  CHECK(folded(given + layer) ==
+        "%9 : f32[4, 3, 3, 3], %10 : f32[4] = fold_norm(%1, undefined, %2, %3, %4, %5, 0.01, 0, 1) evaluating\n"
+        "%7 : f32[8, 4, 6, 6] = relu(%0) evaluating\n"
+        "%8 : f32[8, 4, 6, 6] = conv2d(%0, %9, %10, [1, 1], [1, 1, 1, 1], [1, 1], 1) evaluating\n");
+  // Where another one reads what the layer gives, it stays.
+  CHECK(folded(given + layer, {6}) == layer);
+  const Str other = layer + "%9 : f32[8, 4, 6, 6] = exp(%6) evaluating\n";
+  CHECK(folded(given + other) == other);
+  // In training a norm hangs on the batch.
+  Str trained = layer;
+  trained.resize(trained.size() - Str(" evaluating\n").size());
+  trained += "\n";
+  CHECK(folded(given + trained) == trained);
+}
+
+TEST_CASE("a norm stays behind a layer that gives less than its weight has") {
+  const auto linear = [](int64_t samples) {
+    const Str layer = fmt::format(
+        "%6 : f32[{0}, 4] = linear(%0, %1, %2) evaluating\n"
+        "%7 : f32[{0}, 4] = batch_norm(%6, undefined, undefined, %3, %4, undefined, 0.1, 0.01) evaluating\n",
+        samples);
+    return std::pair(layer, folded(fmt::format("%0 : f32[{}, 16] = input x\n"
+                                               "%1 : f32[4, 16] = weight w\n"
+                                               "%2 : f32[4] = weight b\n"
+                                               "%3 : f32[4] = weight mean\n"
+                                               "%4 : f32[4] = weight var\n"
+                                               "%5 : f32[4] = weight other\n",
+                                               samples) +
+                                   layer));
+  };
+  const auto [few, stays] = linear(15);
+  CHECK(stays == few);
+  CHECK(linear(16).second ==
+        "%8 : f32[4, 16], %9 : f32[4] = fold_norm(%1, %2, undefined, undefined, %3, %4, 0.01, 0, 1) evaluating\n"
+        "%7 : f32[16, 4] = linear(%0, %8, %9) evaluating\n");
 }
 
 }  // namespace ltr::plan

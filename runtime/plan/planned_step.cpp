@@ -7,6 +7,7 @@
 
 #include "runtime/api/error.h"
 #include "runtime/plan/differentiate.h"
+#include "runtime/plan/fold_norms.h"
 #include "runtime/plan/recompute.h"
 #include "runtime/plan/rule.h"
 #include "runtime/tensor/device.h"
@@ -37,6 +38,7 @@ PlannedStep::PlannedStep(Recording recording)
   }
   if (recording_.refusal) return;
   const auto begin = Stopwatch::Clock::now();
+  fold_norms(recording_);
   differentiate_marks();
   planning_.gradients = Stopwatch::since(begin);
   if (recording_.refusal) return;

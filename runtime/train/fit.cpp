@@ -309,7 +309,8 @@ bool Fit::round_is_due_by_epoch(int64_t epochs_done) const {
 }
 
 void Fit::try_other_steps() {
-  for (const Role role : {Role::Test, Role::Predict}) {
+  for (const Role role : {Role::Val, Role::Test, Role::Predict}) {
+    if (role == Role::Val && !request_.flags.bare) continue;  // its round came with the epoch
     const StepInfo* step = find_step(request_.experiment, role);
     const std::vector<size_t> streams = streams_of(request_.data, role);
     if (step == nullptr || streams.empty()) continue;

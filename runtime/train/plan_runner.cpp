@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "runtime/plan/planned_step.h"
 #include "runtime/plan/recorder.h"
@@ -154,10 +155,17 @@ class PlanRunner : public StepRunner {
     return measured.runs > 0 ? text + plan::profile_text(measured) : text;
   }
 
+  /// Whether its batches go by once, so that a form that comes a single time is done before a plan for it would be made.
+  bool may_come_once(const StepInfo& step) const {
+    const bool goes_by_once = step.role == Role::Test || step.role == Role::Predict;
+    return goes_by_once && !is_required_ && !session_.request.flags.explain;
+  }
+
   /// Null where `step` runs op by op.
   PlannedStep* plan_for(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number) {
     if (session_.planned_forms.runs_op_by_op(step.name)) return nullptr;
     read_key(step, session_.request, batch, stream, key_);
+    if (may_come_once(step) && met_[&step].insert(key_).second) return nullptr;
     std::vector<Planned>& plans = plans_of_[&step][key_];
     const auto known = std::ranges::find_if(
         plans, [&](const Planned& planned) { return holds(planned.step->recording().guards, session_); });
@@ -269,7 +277,8 @@ class PlanRunner : public StepRunner {
   bool is_told_ = false;
   std::shared_ptr<plan::Arena> arena_ = std::make_shared<plan::Arena>();
   std::map<const StepInfo*, Plans> plans_of_;
-  std::map<Str, Str> op_by_op_;  ///< steps, and why
+  std::map<const StepInfo*, std::set<std::vector<int64_t>>> met_;  ///< forms, where they may come once
+  std::map<Str, Str> op_by_op_;                                    ///< steps, and why
   std::vector<int64_t> key_;
   double planning_s_ = 0;
 };

@@ -335,7 +335,10 @@ def main():
         compare("table with norms", program, folder, "--set", "trainer.check_grads=true")
         source = folder / "ops.ltr"
         source.write_text(OPS)
-        compare("ops", build(source, folder), folder)
+        program = build(source, folder)
+        compare("ops", program, folder)
+        result = run(program, "describe", "--plan")
+        check("ops: all of it has kernels", "step train, batches of 8: " in result.text and "  LibTorch " not in result.text, result.text)
         result = fit(program, folder / "bf16", "--backend", "native", "--precision", "bf16")
         check("bf16 has no plan", result.returncode == 2 and "R2015" in result.text, result.text)
         result = fit(program, folder / "other", "--backend", "xla")

@@ -41,9 +41,11 @@ std::vector<Item> Lowering::lower(size_t begin, size_t end) {
     if (is_empty && (node_->op == Op::zeros || node_->op == Op::ones)) continue;
     bool is_done = false;
     for (const Room room :
-         {lower_elements, lower_product, lower_convolution, lower_rows, lower_classes, lower_attention, lower_rotation,
-          lower_whole, lower_shape, lower_pool, lower_norm, lower_recurrent, lower_reduction, lower_loss, lower_index,
-          lower_order, lower_draw, lower_resample, lower_counts})
+         {lower_elements,  lower_product, lower_convolution, lower_rows,       lower_classes, lower_attention,
+          lower_rotation,  lower_whole,   lower_shape,       lower_pool,       lower_norm,    lower_recurrent,
+          lower_reduction, lower_loss,    lower_index,       lower_order,      lower_draw,    lower_resample,
+          lower_counts,    lower_einsum,  lower_pairs,       lower_cumulative, lower_rnn,     lower_volume,
+          lower_ctc,       lower_types})
       is_done = is_done || (!is_empty && room(*this));
     if (!is_done) items_.push_back({.node = at});
     for (size_t i = before; i < items_.size(); ++i) items_[i].location = items_[i].call.location = node_->location;

@@ -71,6 +71,8 @@ class Lowering {
   const std::vector<ValueId>* left(const std::vector<Argument>& key) const;
   /// left [m, k] · right [k, n] + bias [n], which may have no root, side by side in `out`.
   void product(const Layout& left, const Layout& right, const Layout& bias, ValueId out);
+  /// Likewise of many: left [axes…, m, k] · right [axes…, k, n], of which each may have axes that stretch.
+  void products(const Layout& left, const Layout& right, ValueId out);
   /// The panels of a right side, made once for all products of these nodes that read it.
   ValueId panels(const Layout& matrix);
 
@@ -109,6 +111,13 @@ bool lower_order(Lowering& to);
 bool lower_draw(Lowering& to);
 bool lower_resample(Lowering& to);
 bool lower_counts(Lowering& to);
+bool lower_einsum(Lowering& to);
+bool lower_pairs(Lowering& to);
+bool lower_cumulative(Lowering& to);
+bool lower_rnn(Lowering& to);
+bool lower_volume(Lowering& to);
+bool lower_ctc(Lowering& to);
+bool lower_types(Lowering& to);
 
 /// Joins functions of elements with those whose results they read.
 void fuse(std::vector<Item>& items);

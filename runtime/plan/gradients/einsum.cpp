@@ -1,76 +1,18 @@
 // The gradient of Einstein's sum by a factor is such a sum: of the gradient and all other factors, to the letters of that factor.
 
-#include <algorithm>
 #include <map>
 
+#include "runtime/plan/einsum_pattern.h"
 #include "runtime/plan/rule.h"
 
 namespace ltr::plan {
 
 namespace {
 
-/// A letter for each axis of each factor, and of the result: dots are letters that the pattern does not use.
-struct Pattern {
-  std::vector<Str> factors;
-  Str result;
-};
-
-/// Without `->` the letters that occur once are kept, in alphabetical order, behind the dots.
-Str implied_result(const std::vector<Str>& factors) {
-  std::map<char, int> counts;
-  Str result;
-  for (const Str& letters : factors) {
-    for (const char letter : letters) ++counts[letter];
-    if (letters.find("...") != Str::npos) result = "...";
-  }
-  counts.erase('.');
-  for (const auto& [letter, count] : counts) {
-    if (count == 1) result += letter;
-  }
-  return result;
-}
-
-std::vector<Str> parts_of(const Str& text) {
-  std::vector<Str> parts(1);
-  for (const char letter : text) {
-    if (letter == ',') {
-      parts.emplace_back();
-    } else {
-      parts.back() += letter;
-    }
-  }
-  return parts;
-}
-
-/// Letters for the dots of a factor of `rank` axes stand for the last ones of those of all.
-Pattern read(Str text, const std::vector<size_t>& ranks) {
-  std::erase(text, ' ');
-  const size_t arrow = text.find("->");
-  Pattern pattern{parts_of(text.substr(0, arrow)), {}};
-  pattern.result = arrow == Str::npos ? implied_result(pattern.factors) : text.substr(arrow + 2);
-  constexpr std::string_view kDots = "...";
-  const auto hidden = [&](size_t i) { return ranks[i] + kDots.size() - pattern.factors[i].size(); };
-  size_t most = 0;
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    if (pattern.factors[i].find(kDots) != Str::npos) most = std::max(most, hidden(i));
-  }
-  Str dots;
-  for (const char letter : Str("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")) {
-    if (dots.size() < most && text.find(letter) == Str::npos) dots += letter;
-  }
-  const auto name = [&](Str& letters, size_t count) {
-    const size_t at = letters.find(kDots);
-    if (at != Str::npos) letters.replace(at, kDots.size(), dots.substr(dots.size() - std::min(count, dots.size())));
-  };
-  for (size_t i = 0; i < ranks.size(); ++i) name(pattern.factors[i], hidden(i));
-  name(pattern.result, most);
-  return pattern;
-}
-
 /// Factor `of` of the sum, whose gradient has an axis for each of its letters.
 class Factor {
  public:
-  Factor(Step& s, const Pattern& pattern, const std::vector<Term>& terms, size_t of)
+  Factor(Step& s, const EinsumPattern& pattern, const std::vector<Term>& terms, size_t of)
       : s_(s), pattern_(pattern), terms_(terms), of_(of), sizes_(terms[of].sizes()) {
     take(pattern.result, s.out().sizes());
     for (size_t i = 0; i < terms.size(); ++i) {
@@ -126,7 +68,7 @@ class Factor {
   }
 
   Step& s_;
-  const Pattern& pattern_;
+  const EinsumPattern& pattern_;
   const std::vector<Term>& terms_;
   size_t of_;
   Ints sizes_;
@@ -140,7 +82,7 @@ void einsum(Step& s) {
     terms.emplace_back(s.builder(), value.id);
     ranks.push_back(terms.back().sizes().size());
   }
-  const Pattern pattern = read(s.host<Str>(0), ranks);
+  const EinsumPattern pattern = read_einsum(s.host<Str>(0), ranks);
   std::vector<Term> gradients;
   for (size_t i = 0; i < terms.size(); ++i) {
     gradients.push_back(terms[i].needs_grad() ? Factor(s, pattern, terms, i).gradient() : Term());

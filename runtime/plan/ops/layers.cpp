@@ -119,6 +119,22 @@ Three batch_norm_backward(const Tensor& gradient, const Tensor& x, const Tensor&
   });
 }
 
+std::tuple<Tensor, Tensor> fold_norm(const Tensor& weight, const Tensor& bias, const Tensor& scale, const Tensor& shift,
+                                     const Tensor& mean, const Tensor& var, double eps, int64_t axis, int64_t groups) {
+  return guarded([&] {
+    const In w(weight);
+    at::Tensor factor = at::rsqrt(aten(var) + eps);
+    if (scale.defined()) factor = factor * aten(scale);
+    at::Tensor term = (bias.defined() ? aten(bias) - aten(mean) : -aten(mean)) * factor;
+    if (shift.defined()) term = term + aten(shift);
+    // [groups, inputs of a group, outputs of it, …] where outputs are axis 1.
+    const Ints parts = axis == 0 ? Ints{w->size(0), -1} : Ints{groups, w->size(0) / groups, w->size(1), -1};
+    const Ints of_factor = axis == 0 ? Ints{w->size(0), 1} : Ints{groups, 1, w->size(1), 1};
+    const at::Tensor folded = (w->reshape(parts) * factor.reshape(of_factor)).reshape(w->sizes());
+    return std::tuple(give(folded), give(term));
+  });
+}
+
 // A rotation the other way: with the halves of a row in turn, it is that of the function.
 Tensor rope_backward(const Tensor& gradient, double base, int64_t offset) {
   return guarded([&] {

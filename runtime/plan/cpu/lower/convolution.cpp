@@ -351,6 +351,8 @@ Option<Geometry> turned(const Geometry& of) {
   return back;
 }
 
+}  // namespace
+
 void convolve(Lowering& to, const Geometry& of, const Layout& x, const Layout& weight, const Layout& bias,
               const Layout& out, const char* name) {
   if (fits_winograd(of)) return convolve_by_tiles(to, of, x, weight, false, bias, out, name);
@@ -364,7 +366,6 @@ void convolve(Lowering& to, const Geometry& of, const Layout& x, const Layout& w
   to.add(std::move(call));
 }
 
-/// out = bias + what a gradient `from` of the results of `of` gives its input.
 void convolve_back(Lowering& to, const Geometry& of, const Layout& from, const Layout& weight, const Layout& bias,
                    const Layout& out) {
   if (fits_lanes(of)) return convolve_back_in_lanes(to, of, from, weight, bias, out);
@@ -399,6 +400,8 @@ void sum_weight(Lowering& to, const Geometry& of, const Layout& gradient, const 
   call.kernel = std::make_unique<WeightGradient>(of, gradient, x, out);
   to.add(std::move(call));
 }
+
+namespace {
 
 /// A layer; a transposed one is the gradient by input of a convolution from its result to x.
 bool forward(Lowering& to, bool is_transposed) {

@@ -66,6 +66,15 @@ struct Geometry {
   }
 };
 
+/// out = bias + weight * x, the way that suits its sizes; all lie side by side, x and `out` apart by samples.
+void convolve(Lowering& to, const Geometry& of, const Layout& x, const Layout& weight, const Layout& bias,
+              const Layout& out, const char* name);
+/// out = bias + what a gradient `from` of the results of `of` gives its input.
+void convolve_back(Lowering& to, const Geometry& of, const Layout& from, const Layout& weight, const Layout& bias,
+                   const Layout& out);
+/// The gradient of the weight.
+void sum_weight(Lowering& to, const Geometry& of, const Layout& gradient, const Layout& x, const Layout& out);
+
 /// Whether its images and channels are large enough for sums of tiles to be the faster way.
 bool fits_winograd(const Geometry& of);
 /// out = bias + weight * x. `bias` may have no root; the weight may be that of a convolution whose gradient by input this is.

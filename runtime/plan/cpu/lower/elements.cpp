@@ -167,6 +167,7 @@ bool lower_elements(Lowering& to) {
     LTR_LOWER_BINARY(sub)
     LTR_LOWER_BINARY(mul)
     LTR_LOWER_BINARY(div)
+    LTR_LOWER_BINARY(remainder)
     LTR_LOWER_BINARY(eq)
     LTR_LOWER_BINARY(ne)
     LTR_LOWER_BINARY(lt)

@@ -81,6 +81,8 @@ inline Middle middle_of(const Layout& x, int64_t dim) {
 
 /// out[] = Σ x · scale: each sample by itself, then these in their order, so that it does not hang on threads.
 void sum_all(Lowering& to, const Layout& x, double scale, const Layout& out);
+/// out = Σ x · scale along an axis of what lies side by side.
+void sum_along(Lowering& to, const Layout& x, int64_t dim, double scale, const Layout& out);
 /// out = softmax(x) along an axis, or its logarithm.
 void softmax_along(Lowering& to, const Layout& x, int64_t dim, bool is_log, const Layout& out);
 /// out = Σ over the axes along which it was broadcast to `x`; false, with nothing added, if it was not.

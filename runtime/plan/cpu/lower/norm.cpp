@@ -199,6 +199,43 @@ bool batch_norm(Lowering& to) {
   return true;
 }
 
+/// Factors of the channels of a weight, and its bias: of a layer and the norm behind it, as one.
+bool fold_norm(Lowering& to) {
+  const Node& node = to.node();
+  for (size_t at = 0; at < 6; ++at) {
+    if (!to.is_f32({to.argument(at)})) return false;
+  }
+  const double eps = node.host<double>(6);
+  const int64_t axis = node.host<int64_t>(7), groups = node.host<int64_t>(8);
+  const Layout weight = given_or_none(to, to.argument(0)), bias = given_or_none(to, to.argument(1)),
+               scale = given_or_none(to, to.argument(2)), shift = given_or_none(to, to.argument(3)),
+               mean = given_or_none(to, to.argument(4)), var = given_or_none(to, to.argument(5)),
+               term = to.layout(to.result(1));
+  const int64_t channels = var.count(), each = channels / groups;
+  const Layout factors = dense(to.temporary(DType::F32, channels), {channels});
+  std::vector<Touched> reads;
+  for (const Layout* one : {&bias, &scale, &shift, &mean, &var}) reads.push_back({one->root, false});
+  call(to, Split::Alone, std::move(reads), {{factors.root, false}, {term.root, false}},
+       fmt::format("[{}] factors of a norm", channels), [=](Memory memory, const Part&) {
+         const auto number = [&](const Layout& of, int64_t c, double otherwise) {
+           return of.root == kNone ? otherwise : double(floats(memory, of)[c]);
+         };
+         for (int64_t c = 0; c < channels; ++c) {
+           const double factor = number(scale, c, 1) / std::sqrt(number(var, c, 0) + eps);
+           floats(memory, factors)[c] = float(factor);
+           floats(memory, term)[c] = float((number(bias, c, 0) - number(mean, c, 0)) * factor + number(shift, c, 0));
+         }
+       });
+  // [groups, inputs of a group, outputs of it, what is behind], or outputs first.
+  const int64_t inputs = axis == 0 ? 1 : weight.sizes[0] / groups, behind = weight.count() / (groups * inputs * each);
+  PointProgram program = Lowering::program({groups, inputs, each, behind});
+  const auto w = program.load(*reshaped(weight, program.sizes), DType::F32);
+  const Layout of_channels{factors.root, 0, program.sizes, {each, 0, 1, 0}};
+  program.store(to.result(), DType::F32, program.step(kernels::Point::mul, w, program.load(of_channels, DType::F32)));
+  to.add(std::move(program));
+  return true;
+}
+
 /// What the gradient by x is made of: of_g · g + ((x - mean) · of_x + added), lists of numbers for channels.
 struct Slopes {
   Layout numbers;  ///< [of_g, of_x, added][channels]
@@ -420,6 +457,7 @@ bool rms_norm(Lowering& to) {
 bool lower_norm(Lowering& to) {
   switch (to.node().op) {
     case Op::batch_norm: return batch_norm(to);
+    case Op::fold_norm: return fold_norm(to);
     case Op::batch_norm_backward: return batch_norm_backward(to);
     case Op::group_norm: return group_norm(to, 1);
     case Op::instance_norm: return group_norm(to, 0);

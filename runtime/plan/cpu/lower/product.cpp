@@ -270,14 +270,30 @@ bool batch_product(Lowering& to) {
   Ints left_sizes = out.sizes, right_sizes = out.sizes;
   left_sizes[axes - 1] = to.layout(a).sizes.back();
   right_sizes[axes - 2] = left_sizes[axes - 1];
-  const Layout left = expanded(to.layout(a), left_sizes), right = expanded(to.layout(b), right_sizes);
-  Call call;
-  const bool by_samples = to.is_apart(out) && to.is_apart(left) && to.is_apart(right);
-  call.split = by_samples ? Split::Samples : Split::Shares;
-  call.reads = {to.touched(left, by_samples), to.touched(right, by_samples)};
-  call.writes = {to.touched(out, by_samples)};
-  call.kernel = std::make_unique<BatchProduct>(left, right, to.result(), by_samples);
-  to.add(std::move(call));
+  to.products(expanded(to.layout(a), left_sizes), expanded(to.layout(b), right_sizes), to.result());
+  return true;
+}
+
+/// y_o = Σ_ij l_i W_oij r_j + b_o, for each row: of all products l_i r_j.
+bool bilinear(Lowering& to) {
+  const ValueId bias = to.argument(3);
+  if (!to.is_f32({to.argument(0), to.argument(1), to.argument(2), bias})) return false;
+  const Layout left = as_rows(to, to.layout(to.argument(0))), right = as_rows(to, to.layout(to.argument(1))),
+               weight = to.side_by_side(to.layout(to.argument(2)), DType::F32);
+  const int64_t rows = left.sizes[0], i = left.sizes[1], j = right.sizes[1], pairs = i * j;
+  if (rows * pairs == 0) return false;
+  const ValueId both = to.temporary(DType::F32, rows * pairs);
+  PointProgram program = Lowering::program({rows, i, j});
+  const auto l = program.load(expanded(*reshaped(left, {rows, i, 1}), program.sizes), DType::F32);
+  const auto r = program.load(expanded(*reshaped(right, {rows, 1, j}), program.sizes), DType::F32);
+  program.store(both, DType::F32, program.step(kernels::Point::mul, l, r));
+  to.add(std::move(program));
+  Product product;
+  product.left = dense(both, {rows, pairs});
+  product.right = transposed(*reshaped(weight, {weight.sizes[0], pairs}));
+  if (bias != kNone) product.bias = to.side_by_side(to.layout(bias), DType::F32);
+  product.out = to.result();
+  multiply(to, std::move(product));
   return true;
 }
 
@@ -317,8 +333,22 @@ void Lowering::product(const Layout& left, const Layout& right, const Layout& bi
   multiply(*this, {.left = left, .right = right, .bias = bias, .out = out});
 }
 
+void Lowering::products(const Layout& left, const Layout& right, ValueId out) {
+  Ints sizes = left.sizes;
+  sizes.back() = right.sizes.back();
+  const Layout given = dense(out, sizes);
+  Call call;
+  const bool by_samples = is_apart(given) && is_apart(left) && is_apart(right);
+  call.split = by_samples ? Split::Samples : Split::Shares;
+  call.reads = {touched(left, by_samples), touched(right, by_samples)};
+  call.writes = {touched(given, by_samples)};
+  call.kernel = std::make_unique<BatchProduct>(left, right, out, by_samples);
+  add(std::move(call));
+}
+
 bool lower_product(Lowering& to) {
   switch (to.node().op) {
+    case Op::bilinear: return bilinear(to);
     case Op::linear: return linear(to);
     case Op::matmul:
     case Op::bmm: return matmul(to);

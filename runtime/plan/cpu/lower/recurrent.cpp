@@ -7,29 +7,11 @@
 #include "runtime/kernels/gru.h"
 #include "runtime/kernels/lstm.h"
 #include "runtime/kernels/rows.h"
-#include "runtime/plan/cpu/lower/function.h"
+#include "runtime/plan/cpu/lower/recurrent.h"
 
 namespace ltr::plan {
 
 namespace {
-
-using kernels::GruGradients;
-using kernels::GruSequence;
-using kernels::LstmGradients;
-using kernels::LstmSequence;
-using kernels::row_kernel;
-
-/// What a layer takes; x [batch, moments, inputs].
-struct Layer {
-  Layout x, h, c, weight_ih, weight_hh, bias_ih, bias_hh;  ///< biases and c have no roots where there are none
-  int64_t gates = 0;                                       ///< of a unit
-  int64_t batch = 0, moments = 0, hidden = 0;
-  bool is_reversed = false;
-
-  int64_t places() const { return batch * moments; }
-  int64_t width() const { return gates * hidden; }
-  int64_t last() const { return is_reversed ? 0 : moments - 1; }
-};
 
 /// The state that a layer begins with, so that each thread has its samples of it: those of some layers may lie in turn.
 Layout state_of(Lowering& to, ValueId id) {
@@ -42,12 +24,11 @@ Layout state_of(Lowering& to, ValueId id) {
   return copy;
 }
 
-bool is_lstm(const Lowering& to) { return to.node().op == Op::lstm || to.node().op == Op::lstm_backward; }
+}  // namespace
 
-/// From argument `first` on; nothing where there is no kernel for it.
-Option<Layer> layer_of(Lowering& to, size_t first) {
+Option<RecurrentLayer> layer_of(Lowering& to, size_t first, int64_t gates) {
   const Node& node = to.node();
-  const size_t states = is_lstm(to) ? 2 : 1;
+  const size_t states = gates == 4 ? 2 : 1;
   std::vector<ValueId> ids;
   for (size_t i = 0; i < states + 5; ++i) ids.push_back(node.value(first + i).id);
   for (size_t i = 0; i < ids.size(); ++i) {
@@ -55,10 +36,9 @@ Option<Layer> layer_of(Lowering& to, size_t first) {
     if ((ids[i] == kNone && !is_bias) || !to.is_f32({ids[i]})) return std::nullopt;
   }
   if ((ids[states + 3] == kNone) != (ids[states + 4] == kNone)) return std::nullopt;
-  if (is_lstm(to) && kernels::lstm_kernel() == nullptr) return std::nullopt;
   const Ints& sizes = to.layout(ids[0]).sizes;
   if (sizes.size() != 3 || to.layout(ids[0]).count() == 0) return std::nullopt;
-  Layer layer;
+  RecurrentLayer layer;
   layer.x = to.side_by_side(to.layout(ids[0]), DType::F32);
   layer.h = state_of(to, ids[1]);
   if (states == 2) layer.c = state_of(to, ids[2]);
@@ -66,11 +46,11 @@ Option<Layer> layer_of(Lowering& to, size_t first) {
   layer.weight_hh = to.side_by_side(to.layout(ids[states + 2]), DType::F32);
   layer.bias_ih = given_or_none(to, ids[states + 3]);
   layer.bias_hh = given_or_none(to, ids[states + 4]);
-  layer.gates = is_lstm(to) ? 4 : 3;
+  layer.gates = gates;
   layer.batch = sizes[0];
   layer.moments = sizes[1];
   layer.hidden = layer.weight_hh.sizes[1];
-  layer.is_reversed = node.host<bool>(first + states + 5);
+  layer.is_reversed = std::get<bool>(node.arguments.back());
   return layer;
 }
 
@@ -79,20 +59,59 @@ Layout new_values(Lowering& to, const Ints& sizes) {
   for (const int64_t size : sizes) count *= size;
   return dense(to.temporary(DType::F32, count), sizes);
 }
-/// [batch, moments, n] as [batch · moments, n].
-Layout as_places(const Layer& layer, const Layout& of) { return *reshaped(of, {layer.places(), of.sizes.back()}); }
-
-Str named(const Lowering& to, const Layer& layer) {
-  return fmt::format("[{}, {}, {}] {}", layer.batch, layer.moments, layer.hidden, name_of(to.node().op));
+Layout as_places(const RecurrentLayer& layer, const Layout& of) {
+  return *reshaped(of, {layer.places(), of.sizes.back()});
 }
 
-/// Whether all of these lie apart by samples.
 bool are_apart(const Lowering& to, std::initializer_list<const Layout*> layouts) {
   return std::all_of(layouts.begin(), layouts.end(), [&](const Layout* one) { return to.is_apart(*one); });
 }
 
+Layout bias_of(Lowering& to, const RecurrentLayer& layer) {
+  if (layer.bias_ih.root == kNone) return {};
+  const Layout bias = new_values(to, {layer.width()});
+  PointProgram program = Lowering::program(bias.sizes);
+  program.store(bias.root, DType::F32,
+                program.step(kernels::Point::add, program.load(layer.bias_ih, DType::F32),
+                             program.load(layer.bias_hh, DType::F32)));
+  to.add(std::move(program));
+  return bias;
+}
+
+Layout last_of(const RecurrentLayer& layer, const Layout& outputs) {
+  Layout last{outputs.root, outputs.offset + layer.last() * layer.hidden, {layer.batch, layer.hidden}, {}};
+  last.strides = {layer.moments * layer.hidden, 1};
+  return last;
+}
+
+Layout result_or_new(Lowering& to, size_t at, const Ints& sizes) {
+  const ValueId id = to.node().results[at];
+  return id == kNone ? new_values(to, sizes) : to.layout(id);
+}
+
+Str named(const Lowering& to, const RecurrentLayer& layer) {
+  return fmt::format("[{}, {}, {}] {}", layer.batch, layer.moments, layer.hidden, name_of(to.node().op));
+}
+
+namespace {
+
+using kernels::GruGradients;
+using kernels::GruSequence;
+using kernels::LstmGradients;
+using kernels::LstmSequence;
+using kernels::row_kernel;
+
+bool is_lstm(const Lowering& to) { return to.node().op == Op::lstm || to.node().op == Op::lstm_backward; }
+
+/// Of the node, from argument `first` on.
+Option<RecurrentLayer> gated_layer(Lowering& to, size_t first) {
+  if (is_lstm(to) && kernels::lstm_kernel() == nullptr) return std::nullopt;
+  return layer_of(to, first, is_lstm(to) ? 4 : 3);
+}
+
 /// `weight_hh`, packed by `pack` once a step.
-Layout packed(Lowering& to, const Layer& layer, int64_t floats_of_it, void (*pack)(const float*, int64_t, float*)) {
+Layout packed(Lowering& to, const RecurrentLayer& layer, int64_t floats_of_it,
+              void (*pack)(const float*, int64_t, float*)) {
   const Layout panels = new_values(to, {floats_of_it});
   call(to, Split::Alone, {{layer.weight_hh.root, false}}, {{panels.root, false}},
        fmt::format("[{}] pack", fmt::join(layer.weight_hh.sizes, ", ")),
@@ -103,7 +122,7 @@ Layout packed(Lowering& to, const Layer& layer, int64_t floats_of_it, void (*pac
 }
 
 /// The sums that inputs alone make: x · weight_ihᵀ + bias.
-Layout input_sums(Lowering& to, const Layer& layer, const Layout& bias) {
+Layout input_sums(Lowering& to, const RecurrentLayer& layer, const Layout& bias) {
   const Layout sums = new_values(to, {layer.places(), layer.width()});
   to.product(as_places(layer, layer.x), transposed(layer.weight_ih), bias, sums.root);
   return sums;
@@ -127,7 +146,7 @@ void leave(Lowering& to, const Kept& kept) {
 
 // ---- LSTM
 
-LstmSequence sequence_of(Memory memory, const Layer& layer, const Kept& kept) {
+LstmSequence sequence_of(Memory memory, const RecurrentLayer& layer, const Kept& kept) {
   return {.batch = layer.batch,
           .moments = layer.moments,
           .hidden = layer.hidden,
@@ -139,20 +158,8 @@ LstmSequence sequence_of(Memory memory, const Layer& layer, const Kept& kept) {
           .outputs = floats(memory, kept.outputs)};
 }
 
-/// Both biases in one.
-Layout bias_of(Lowering& to, const Layer& layer) {
-  if (layer.bias_ih.root == kNone) return {};
-  const Layout bias = new_values(to, {layer.width()});
-  PointProgram program = Lowering::program(bias.sizes);
-  program.store(bias.root, DType::F32,
-                program.step(kernels::Point::add, program.load(layer.bias_ih, DType::F32),
-                             program.load(layer.bias_hh, DType::F32)));
-  to.add(std::move(program));
-  return bias;
-}
-
 /// The layer into `outputs`, with its last cell in `cell` where that has a root.
-Kept run_lstm(Lowering& to, const Layer& layer, const Layout& outputs, const Layout& cell) {
+Kept run_lstm(Lowering& to, const RecurrentLayer& layer, const Layout& outputs, const Layout& cell) {
   const kernels::LstmKernel& kernel = *kernels::lstm_kernel();
   Kept kept{input_sums(to, layer, bias_of(to, layer)), new_values(to, {layer.batch, layer.moments, layer.hidden}),
             outputs};
@@ -179,15 +186,8 @@ Kept run_lstm(Lowering& to, const Layer& layer, const Layout& outputs, const Lay
   return kept;
 }
 
-/// The output of the last moment is part of all of them.
-Layout last_of(const Layer& layer, const Layout& outputs) {
-  Layout last{outputs.root, outputs.offset + layer.last() * layer.hidden, {layer.batch, layer.hidden}, {}};
-  last.strides = {layer.moments * layer.hidden, 1};
-  return last;
-}
-
 bool lstm(Lowering& to) {
-  const Option<Layer> layer = layer_of(to, 0);
+  const Option<RecurrentLayer> layer = gated_layer(to, 0);
   if (!layer) return false;
   const std::vector<ValueId>& results = to.node().results;
   if (results[0] == kNone) return false;
@@ -200,7 +200,7 @@ bool lstm(Lowering& to) {
 
 // ---- GRU
 
-GruSequence gru_sequence_of(Memory memory, const Layer& layer, const Kept& kept) {
+GruSequence gru_sequence_of(Memory memory, const RecurrentLayer& layer, const Kept& kept) {
   return {.moments = layer.moments,
           .hidden = layer.hidden,
           .is_reversed = layer.is_reversed,
@@ -211,7 +211,7 @@ GruSequence gru_sequence_of(Memory memory, const Layer& layer, const Kept& kept)
           .outputs = floats(memory, kept.outputs)};
 }
 
-Kept run_gru(Lowering& to, const Layer& layer, const Layout& outputs) {
+Kept run_gru(Lowering& to, const RecurrentLayer& layer, const Layout& outputs) {
   const kernels::GruKernel& kernel = kernels::gru_kernel();
   Kept kept{input_sums(to, layer, layer.bias_ih), new_values(to, {layer.batch, layer.moments, layer.hidden}), outputs};
   const Layout panels = packed(to, layer, kernel.packed_size(layer.hidden), kernel.pack_forward);
@@ -231,7 +231,7 @@ Kept run_gru(Lowering& to, const Layer& layer, const Layout& outputs) {
 }
 
 bool gru(Lowering& to) {
-  const Option<Layer> layer = layer_of(to, 0);
+  const Option<RecurrentLayer> layer = gated_layer(to, 0);
   if (!layer) return false;
   const std::vector<ValueId>& results = to.node().results;
   if (results[0] == kNone) return false;
@@ -255,13 +255,7 @@ struct Back {
   Layout before;        ///< [batch, moments, hidden], outputs
 };
 
-/// A result of the node, or memory where nobody asks for it.
-Layout result_or_new(Lowering& to, size_t at, const Ints& sizes) {
-  const ValueId id = to.node().results[at];
-  return id == kNone ? new_values(to, sizes) : to.layout(id);
-}
-
-Back back_of(Lowering& to, const Layer& layer) {
+Back back_of(Lowering& to, const RecurrentLayer& layer) {
   const size_t states = is_lstm(to) ? 2 : 1;
   Back back;
   if (const std::vector<ValueId>* left = to.left(key_of(to, 1 + states))) {
@@ -285,7 +279,7 @@ Back back_of(Lowering& to, const Layer& layer) {
 }
 
 /// `by_first` begins as `by_last`.
-void start(Memory memory, const Layer& layer, const Back& back, size_t state, int64_t begin, int64_t end) {
+void start(Memory memory, const RecurrentLayer& layer, const Back& back, size_t state, int64_t begin, int64_t end) {
   float* const to = floats(memory, back.by_first[state]) + begin * layer.hidden;
   const auto bytes = size_t((end - begin) * layer.hidden) * sizeof(float);
   if (back.by_last[state].root == kNone)
@@ -296,7 +290,7 @@ void start(Memory memory, const Layer& layer, const Back& back, size_t state, in
 
 /// The call that goes back through all moments, `body(memory, begin, end)` for rows of the batch.
 template <class Body>
-void add_back(Lowering& to, const Layer& layer, const Back& back, const Layout& panels, const Body& body) {
+void add_back(Lowering& to, const RecurrentLayer& layer, const Back& back, const Layout& panels, const Body& body) {
   std::vector<const Layout*> from{&layer.h, &back.kept.gates, &back.kept.other, &back.kept.outputs},
       into{&back.by_gates, &back.by_recurrent, &back.by_bias, &back.before, &back.by_first[0]};
   if (is_lstm(to)) {
@@ -342,7 +336,7 @@ void sum_biases(Lowering& to, const Back& back, int64_t at, int64_t width, size_
 }
 
 /// The products of a way back: by x, and by the weights.
-void add_products(Lowering& to, const Layer& layer, const Back& back) {
+void add_products(Lowering& to, const RecurrentLayer& layer, const Back& back) {
   const size_t states = is_lstm(to) ? 2 : 1;
   const std::vector<ValueId>& results = to.node().results;
   const Layout by_gates = as_places(layer, back.by_gates), by_recurrent = as_places(layer, back.by_recurrent);
@@ -365,9 +359,9 @@ bool fits_back(const Lowering& to) {
 }
 
 bool lstm_backward(Lowering& to) {
-  const Option<Layer> found = fits_back(to) ? layer_of(to, 3) : std::nullopt;
+  const Option<RecurrentLayer> found = fits_back(to) ? gated_layer(to, 3) : std::nullopt;
   if (!found) return false;
-  const Layer& layer = *found;
+  const RecurrentLayer& layer = *found;
   const Back back = back_of(to, layer);
   const kernels::LstmKernel& kernel = *kernels::lstm_kernel();
   const Layout panels = packed(to, layer, kernel.packed_size(layer.hidden), kernel.pack_backward);
@@ -385,9 +379,9 @@ bool lstm_backward(Lowering& to) {
 }
 
 bool gru_backward(Lowering& to) {
-  const Option<Layer> found = fits_back(to) ? layer_of(to, 2) : std::nullopt;
+  const Option<RecurrentLayer> found = fits_back(to) ? gated_layer(to, 2) : std::nullopt;
   if (!found) return false;
-  const Layer& layer = *found;
+  const RecurrentLayer& layer = *found;
   const Back back = back_of(to, layer);
   const kernels::GruKernel& kernel = kernels::gru_kernel();
   const Layout panels = packed(to, layer, kernel.packed_size(layer.hidden), kernel.pack_backward);

@@ -105,16 +105,25 @@ void sum_middle(Lowering& to, const Layout& x, const Middle& of, double scale, c
   });
 }
 
+}  // namespace
+
+void sum_along(Lowering& to, const Layout& x, int64_t dim, double scale, const Layout& out) {
+  if (x.sizes.size() <= 1) return sum_all(to, x, scale, out);
+  sum_middle(to, x, middle_of(x, dim), scale, out);
+}
+
+namespace {
+
 bool reduce(Lowering& to, bool is_mean) {
   const ValueId id = to.argument(0);
   if (!to.is_f32({id, to.result()}) || to.layout(id).count() == 0) return false;
   const Layout x = to.side_by_side(to.layout(id), DType::F32), out = to.layout(to.result());
   const auto* dim = std::get_if<int64_t>(&to.node().arguments[1]);
   const double scale = is_mean ? double(out.count()) / double(x.count()) : 1;
-  if (dim == nullptr || x.sizes.size() <= 1)
+  if (dim == nullptr)
     sum_all(to, x, scale, out);
   else
-    sum_middle(to, x, middle_of(x, *dim), scale, out);
+    sum_along(to, x, *dim, scale, out);
   return true;
 }
 
@@ -325,23 +334,28 @@ bool logsumexp(Lowering& to) {
   return true;
 }
 
-/// Σ |x|, the root of Σ x², the largest |x|.
+/// Σ |x|, the root of Σ x² or another one of powers, the largest |x|.
 bool norm(Lowering& to) {
   const double p = to.node().host<double>(1);
   const bool is_largest = p == std::numeric_limits<double>::infinity();
-  if (!to.is_f32({to.argument(0)}) || (p != 1 && p != 2 && !is_largest) || to.layout(to.argument(0)).count() == 0)
-    return false;
+  if (!to.is_f32({to.argument(0)}) || !(p > 0) || to.layout(to.argument(0)).count() == 0) return false;
   const Layout x = to.side_by_side(to.layout(to.argument(0)), DType::F32), out = to.layout(to.result());
-  const Point each = p == 2 ? Point::square : Point::abs;
-  const Layout sizes = mapped(to, x, [&](PointProgram& program, Ref from) { return program.step(each, from); });
-  const Reduced all = reduced(x, axis_at(to, 2), p == 2 ? to.temporary(DType::F32, out.count()) : out.root);
+  const bool has_root = p != 1 && !is_largest;
+  const Layout sizes = mapped(to, x, [&](PointProgram& program, Ref from) {
+    if (p == 2) return program.step(Point::square, from);
+    const Ref size = program.step(Point::abs, from);
+    return has_root ? program.step(Point::pow, size, program.number(p)) : size;
+  });
+  const Reduced all = reduced(x, axis_at(to, 2), has_root ? to.temporary(DType::F32, out.count()) : out.root);
   if (is_largest)
     largest_over(to, sizes, all);
   else
     sum_over(to, sizes, all);
-  if (p != 2) return true;
+  if (!has_root) return true;
   PointProgram program = Lowering::program(all.out.sizes);
-  program.store(out.root, DType::F32, program.step(Point::sqrt, program.load(all.out, DType::F32)));
+  const Ref powers = program.load(all.out, DType::F32);
+  program.store(out.root, DType::F32,
+                p == 2 ? program.step(Point::sqrt, powers) : program.step(Point::pow, powers, program.number(1 / p)));
   to.add(std::move(program));
   return true;
 }
@@ -386,33 +400,6 @@ bool agree(Lowering& to, bool are_all) {
   return true;
 }
 
-bool cumsum(Lowering& to) {
-  const ValueId id = to.argument(0);
-  if (!to.is_f32({id, to.result()}) || to.layout(id).sizes.empty()) return false;
-  const Layout x = to.side_by_side(to.layout(id), DType::F32), out = to.layout(to.result());
-  const Middle of = middle_of(x, to.node().host<int64_t>(1));
-  Layout all = out;
-  all.sizes = {of.outer, of.width * of.inner};
-  Layout flat = dense(x.root, all.sizes);
-  flat.offset = x.offset;
-  const bool by_samples = to.is_apart(flat) && to.is_apart(dense(out.root, all.sizes));
-  const Rows rows{of.outer, of.width * of.inner, by_samples};
-  call(to, rows.split(), {{x.root, by_samples}}, {{out.root, by_samples}},
-       fmt::format("[{}, {}, {}] cumsum", of.outer, of.width, of.inner), [=](Memory memory, const Part& part) {
-         const auto [begin, end] = rows.of(part);
-         for (int64_t o = begin; o < end; ++o) {
-           const float* const from = floats(memory, x) + o * rows.width;
-           float* const into = floats(memory, out) + o * rows.width;
-           for (int64_t i = 0; i < of.inner; ++i) {
-             double sum = 0;
-             for (int64_t w = 0; w < of.width; ++w)
-               into[w * of.inner + i] = float(sum += double(from[w * of.inner + i]));
-           }
-         }
-       });
-  return true;
-}
-
 }  // namespace
 
 bool lower_reduction(Lowering& to) {
@@ -426,7 +413,6 @@ bool lower_reduction(Lowering& to) {
     case Op::argmin: return extreme(to, Extreme::Smallest, true);
     case Op::var: return variance(to, false);
     case Op::std_: return variance(to, true);
-    case Op::cumsum: return cumsum(to);
     case Op::logsumexp: return logsumexp(to);
     case Op::norm: return norm(to);
     case Op::prod: return prod(to);
