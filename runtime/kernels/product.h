@@ -1,6 +1,7 @@
 #pragma once
 
-// Products of matrices: rows of the left one, as they lie, with panels of the right one, whose columns were packed side by side.
+// Products of matrices: rows of the left one, as they lie, with panels of the right one, whose columns were packed side by side. Of
+// floats; or of floats that are rounded to bf16, with sums in floats.
 
 #include <cstdint>
 
@@ -15,9 +16,9 @@ struct Matrix {
 /// out[r][c] = Σ over k < depth of left(r, k) · panel[k][c], for the columns of one panel.
 struct PanelProduct {
   Matrix left;
-  int64_t left_step = 0;  ///< from the first row of a tile to that of the next, for each row of it
+  const float* tiles = nullptr;  ///< the left side as `pack_rows` made it, in place of `left`; or null
   int64_t rows = 0, depth = 0;
-  const float* panel = nullptr;  ///< [depth][panel width], zeros behind the last column
+  const float* panel = nullptr;  ///< [lines][panel width], zeros behind the last column
   int64_t columns = 0;           ///< that there are, at most the width
   float* out = nullptr;
   int64_t out_row = 0;              ///< from one row of `out` to the next
@@ -31,10 +32,17 @@ struct PanelProduct {
 struct ProductKernel {
   int64_t width = 0;  ///< columns of a panel
   int64_t rows = 0;   ///< of a tile
+  int64_t depth = 0;  ///< of a sum that a line of a panel holds: 1, or 2 where numbers of two bytes lie in pairs
+  const char* type = "";  ///< for people, of what is multiplied where it is not floats
   int64_t panels(int64_t columns) const { return (columns + width - 1) / width; }
+  /// Of sums of `of` products; what is not the last part of a sum begins and ends with whole lines.
+  int64_t lines(int64_t of) const { return (of + depth - 1) / depth; }
+  bool narrows() const { return type[0] != 0; }
   /// Rows [0, depth) of `columns` columns of `from` become a panel.
   void (*pack)(const Matrix& from, int64_t depth, int64_t columns, float* panel);
-  /// Rows of a left side become tiles [rows][depth], each with its rows side by side: those of a tile are 1 apart, its columns `rows`.
+  /// What was written as [depth][width] floats becomes a panel, in place.
+  void (*settle)(float* panel, int64_t depth);
+  /// Rows of a left side become tiles [lines][rows], each with its rows side by side.
   void (*pack_rows)(const Matrix& from, int64_t rows, int64_t depth, float* tiles);
   void (*multiply)(const PanelProduct& product);
   /// to[c · to_row + r] = from[r · from_row + c].
@@ -46,5 +54,7 @@ struct ProductKernel {
 };
 
 const ProductKernel& product_kernel();
+/// Of operands in bf16, rounded to the nearest, of two the even one.
+const ProductKernel& narrow_product_kernel();
 
 }  // namespace ltr::kernels

@@ -139,7 +139,7 @@ void PlannedStep::each_input(const Batch& batch, const Set& set) const {
   }
 }
 
-void PlannedStep::prepare(const Batch& batch, int threads, const std::shared_ptr<Arena>& arena) {
+void PlannedStep::prepare(const Batch& batch, int threads, const std::shared_ptr<Arena>& arena, bool narrows) {
   const auto grows = [&](const GivenState& state) {
     return state.before != kNone && state.after != kNone &&
            recording_.graph.values[state.before].sizes != recording_.graph.values[state.after].sizes;
@@ -161,7 +161,7 @@ void PlannedStep::prepare(const Batch& batch, int threads, const std::shared_ptr
   give_back_memory();
   const auto sized = Stopwatch::Clock::now();
   cpu_ = std::make_unique<CpuPlan>(recording_.graph, recording_.kept, order, batch.size, threads, arena,
-                                   std::move(of_tables));
+                                   std::move(of_tables), narrows);
   cpu_->stay_alone_if_small();
   planning_.calls = Stopwatch::since(sized);
 }
@@ -227,6 +227,7 @@ Measured PlannedStep::measured() const {
   if (cpu_) {
     measured.threads = cpu_->threads();
     measured.costs = cpu_->costs();
+    measured.products = &cpu_->products();
   }
   return measured;
 }

@@ -34,7 +34,8 @@ class PlannedStep {
   /// Why it cannot run.
   const Option<Refusal>& refusal() const { return recording_.refusal; }
   /// Learns from `batch` what it has to know of sizes, and makes a plan for this machine with at most `threads`. Buffers take the batch in.
-  void prepare(const Batch& batch, int threads, const std::shared_ptr<Arena>& arena);
+  /// `narrows`: its products round what they multiply to bf16.
+  void prepare(const Batch& batch, int threads, const std::shared_ptr<Arena>& arena, bool narrows = false);
   const Recording& recording() const { return recording_; }
   /// Does with `batch` what the step would: computes, and calls `cx` in the same order. Losses that are minimized have their
   /// gradient, and draws come from the key of this thread. Errors are those of the step, at its lines.

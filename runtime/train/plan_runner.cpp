@@ -96,6 +96,7 @@ class PlanRunner : public StepRunner {
     PlannedStep* const planned = plan_for(step, here, stream, number);
     if (planned == nullptr) return torch_->run(step, here, stream, number);
     const StepScope scope(session_, step, here, stream, number);
+    const WideScope wide;  // What no kernel computes is LibTorch's, on values of the plan.
     planned->run(
         session_, here,
         {.is_alone = !step.is_manual && session_.is_alone(), .takes_rows = !step.is_manual && session_.takes_rows()});
@@ -182,7 +183,7 @@ class PlanRunner : public StepRunner {
       planned = std::make_unique<PlannedStep>(found);
       refusal = planned->refusal();
       if (refusal) return;
-      planned->prepare(batch, session_.threads.all(), arena_);
+      planned->prepare(batch, session_.threads.all(), arena_, narrows_);
       if (session_.request.flags.profile) planned->measure();
     });
     planning_s_ += Stopwatch::since(begin);
@@ -233,6 +234,7 @@ class PlanRunner : public StepRunner {
         states.emplace_back(fmt::format("{}.{}", member.name, state.name), state);
     }
     const WithoutTrace without_trace(session_, states);
+    const WideScope wide;
     Recording recording;
     {
       plan::Recorder recorder;
@@ -258,6 +260,7 @@ class PlanRunner : public StepRunner {
   Session& session_;
   std::unique_ptr<StepRunner> torch_;
   bool is_required_;
+  bool narrows_ = precision().narrows;  ///< products of plans, of what is recorded as if nothing did
   Option<Str> reason_of_run_;
   bool is_told_ = false;
   std::shared_ptr<plan::Arena> arena_ = std::make_shared<plan::Arena>();
@@ -271,8 +274,10 @@ class PlanRunner : public StepRunner {
 
 Option<Str> reason_without_plans(const RunRequest& request) {
   if (request.ranks.world() > 1) return "runs on several processes";
-  if (precision().narrows || (precision().policy != at::kFloat && precision().policy != at::kDouble))
-    return "computes in a precision other than f32 and f64";
+  const bool narrows_on_cpu = precision().compute == at::kBFloat16 && accelerator() == nullptr;
+  if ((precision().narrows && !narrows_on_cpu) ||
+      (precision().policy != at::kFloat && precision().policy != at::kDouble))
+    return "computes in a precision that no plan has here";
   if (request.trainer.anomaly) return "looks at every op (trainer.anomaly)";
   if (request.flags.backend == Backend::Native) return std::nullopt;
   // There a plan runs its ops one by one, as it would without one.

@@ -155,7 +155,7 @@ class ConvolutionInLanes : public Kernel {
     const int64_t width = product_kernel().width;
     const float* const lanes = floats(memory, lanes_) + first * of_.depth * of_.images;
     PanelProduct product;
-    product.left.row = product.left_step = of_.weight.row;
+    product.left.row = of_.weight.row;
     product.left.column = of_.weight.column;
     product.rows = rows;
     product.columns = std::min(width, of_.samples - first);
@@ -252,7 +252,7 @@ class WeightGradientInLanes : public Kernel {
       if (!is_met_[size_t(element)]) std::fill_n(sums + element * tile * width, tile * width, 0.0F);
     }
     PanelProduct product;
-    product.left.row = product.left_step = width;
+    product.left.row = width;
     product.left.column = 1;
     product.rows = rows;
     product.columns = columns;
