@@ -13,10 +13,17 @@ struct Matrix {
   int64_t row = 0, column = 0;
 };
 
+/// The left side as `pack_rows` made it, or by rows: word k of row r is at[r · row + k · column].
+struct Words {
+  const float* at = nullptr;
+  int64_t row = 0, column = 0;
+  int64_t step = 0;  ///< from the first row of a tile to that of the next, for each row of it
+};
+
 /// out[r][c] = Σ over k < depth of left(r, k) · panel[k][c], for the columns of one panel.
 struct PanelProduct {
   Matrix left;
-  const float* tiles = nullptr;  ///< the left side as `pack_rows` made it, in place of `left`; or null
+  Words words;  ///< in place of `left`, where they are
   int64_t rows = 0, depth = 0;
   const float* panel = nullptr;  ///< [lines][panel width], zeros behind the last column
   int64_t columns = 0;           ///< that there are, at most the width
@@ -37,6 +44,8 @@ struct ProductKernel {
   int64_t panels(int64_t columns) const { return (columns + width - 1) / width; }
   /// Of sums of `of` products; what is not the last part of a sum begins and ends with whole lines.
   int64_t lines(int64_t of) const { return (of + depth - 1) / depth; }
+  /// Those at `at`, for rows of `of` products.
+  Words tiles(const float* at, int64_t of) const { return {at, 1, rows, lines(of)}; }
   bool narrows() const { return type[0] != 0; }
   /// Rows [0, depth) of `columns` columns of `from` become a panel.
   void (*pack)(const Matrix& from, int64_t depth, int64_t columns, float* panel);

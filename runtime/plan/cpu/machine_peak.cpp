@@ -32,7 +32,7 @@ double measure_products(const kernels::ProductKernel& kernel) {
   product.left = {left.data(), kDepth, 1};
   if (kernel.narrows()) {
     kernel.pack_rows(product.left, kRows, kDepth, tiles.data());
-    product.tiles = tiles.data();
+    product.words = kernel.tiles(tiles.data(), kDepth);
   }
   product.rows = kRows;
   product.depth = kDepth;

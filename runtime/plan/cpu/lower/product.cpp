@@ -71,7 +71,7 @@ struct Product {
     const int64_t first = at * kernel->width;
     PanelProduct product;
     product.left = matrix(memory, left, block.begin * left.strides[0] + block.from * left.strides[1]);
-    product.tiles = tiles;
+    if (tiles != nullptr) product.words = kernel->tiles(tiles, block.depth);
     product.rows = block.end - block.begin;
     product.depth = block.depth;
     product.panel = panel;

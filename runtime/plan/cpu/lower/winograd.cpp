@@ -13,11 +13,19 @@ using kernels::PanelProduct;
 using kernels::Phases;
 using kernels::ProductKernel;
 using kernels::Sums;
-using kernels::winograd_kernel;
+using kernels::WinogradKernel;
+
+const WinogradKernel& tile_kernel(const Geometry& of) {
+  return of.products_by->narrows() ? kernels::narrow_winograd_kernel() : kernels::winograd_kernel();
+}
 
 constexpr int64_t kSums = 16;
 /// Tiles for which images are taken together, so that few panels are part empty.
 constexpr int64_t kTogether = 160;
+
+/// From one sum to the next, of `count` numbers each: where that is a multiple of a page, what is written of all sums at once would be
+/// of the same few lines of the cache.
+int64_t step_of(int64_t count) { return count + 16; }
 
 int64_t rounded(int64_t count, int64_t to) { return (count + to - 1) / to * to; }
 
@@ -46,7 +54,7 @@ void split(const float* from, int64_t step, int64_t images, int64_t count, const
     float* const channel = to.at + c * 4 * to.size;
     for (int64_t i = 0; i < images; ++i) {
       plane.at = from + i * step + c * plane.height * plane.width;
-      winograd_kernel().split(plane, tiles.lines + 1, {channel + i * tiles.image(), to.size, to.pitch});
+      kernels::winograd_kernel().split(plane, tiles.lines + 1, {channel + i * tiles.image(), to.size, to.pitch});
     }
     for (int64_t phase = 0; phase < 4; ++phase)
       std::memset(channel + phase * to.size + end, 0, size_t(to.size - end) * sizeof(float));
@@ -143,7 +151,9 @@ class TileConvolution : public Kernel {
   }
   int64_t scratch_bytes() const override {
     const int64_t phase = tiles_.phase(tiles_.together(of_.samples));
-    return (4 * phase * (of_.inputs + of_.outputs) + kSums * of_.products_by->width * (of_.inputs + of_.outputs)) *
+    const int64_t width = of_.products_by->width;
+    return (4 * phase * (of_.inputs + of_.outputs) +
+            kSums * (step_of(of_.products_by->lines(of_.inputs) * width) + step_of(of_.outputs * width))) *
            int64_t(sizeof(float));
   }
   double products() const override { return of_.products(); }
@@ -155,8 +165,8 @@ class TileConvolution : public Kernel {
     const int64_t width = kernel.width, phase = tiles_.phase(images), places = of_.places();
     Phases in{reinterpret_cast<float*>(part.scratch), phase, tiles_.pitch()};
     Phases out{in.at + 4 * phase * of_.inputs, phase, tiles_.pitch()};
-    const Sums read{out.at + 4 * phase * of_.outputs, of_.inputs * width, width};
-    const Sums sums{read.at + kSums * of_.inputs * width, of_.outputs * width, width};
+    const Sums read{out.at + 4 * phase * of_.outputs, step_of(kernel.lines(of_.inputs) * width), width};
+    const Sums sums{read.at + kSums * read.step, step_of(of_.outputs * width), width};
     const int64_t in_step = of_.groups * of_.inputs * of_.image(), out_step = of_.groups * of_.outputs * places;
     split(floats(memory, x_) + sample * in_step + group * of_.inputs * of_.image(), in_step, images, of_.inputs, tiles_,
           input_plane(of_), in);
@@ -167,20 +177,19 @@ class TileConvolution : public Kernel {
     const int64_t of_sum = TileWeight::elements(of_);
     const float* const bias = bias_.root == kNone ? nullptr : floats(memory, bias_) + group * of_.outputs;
     for (int64_t first = 0; first < tiles_.count(images); first += width) {
-      winograd_kernel().read(in, of_.inputs, first, width, read);
+      tile_kernel(of_).read_lines(in, of_.inputs, first, width, read);
       for (int64_t sum = 0; sum < kSums; ++sum) {
-        product.tiles = floats(memory, weight_) + (group * kSums + sum) * of_sum;
+        product.words = kernel.tiles(floats(memory, weight_) + (group * kSums + sum) * of_sum, of_.inputs);
         product.panel = read.at + sum * read.step;
         product.out = sums.at + sum * sums.step;
-        kernel.settle(read.at + sum * read.step, of_.inputs);
         kernel.multiply(product);
       }
-      winograd_kernel().write(sums, of_.outputs, first, width, bias, out);
+      tile_kernel(of_).write(sums, of_.outputs, first, width, bias, out);
     }
     for (int64_t i = 0; i < images; ++i) {
       float* to = floats(memory, out_) + (sample + i) * out_step + group * of_.outputs * places;
       for (int64_t o = 0; o < of_.outputs; ++o, to += places) {
-        winograd_kernel().join({out.at + o * 4 * phase + i * tiles_.image(), phase, tiles_.pitch()}, of_.y.out,
+        tile_kernel(of_).join({out.at + o * 4 * phase + i * tiles_.image(), phase, tiles_.pitch()}, of_.y.out,
                                of_.x.out, to);
       }
     }
@@ -220,7 +229,9 @@ class TileWeightGradient : public Kernel {
   }
   int64_t scratch_bytes() const override {
     const int64_t phase = tiles_.phase(tiles_.together(of_.samples));
-    return ((4 * phase + kSums * chunk()) * (of_.inputs + of_.outputs) + chunk() * of_.products_by->width) *
+    return (4 * phase * (of_.inputs + of_.outputs) +
+            kSums * (step_of(of_.inputs * chunk()) + step_of(of_.outputs * chunk())) +
+            chunk() * of_.products_by->width) *
            int64_t(sizeof(float));
   }
   double products() const override { return of_.products(); }
@@ -235,7 +246,7 @@ class TileWeightGradient : public Kernel {
 
   /// Tiles at a time: enough for products, few enough to stay in caches.
   int64_t chunk() const {
-    const int64_t lanes = winograd_kernel().lanes, all = tiles_.count(tiles_.together(of_.samples));
+    const int64_t lanes = tile_kernel(of_).lanes, all = tiles_.count(tiles_.together(of_.samples));
     return rounded(std::min(all, std::clamp<int64_t>(16384 / (of_.inputs + of_.outputs), 64, 192)), lanes);
   }
 
@@ -244,8 +255,9 @@ class TileWeightGradient : public Kernel {
     const int64_t phase = tiles_.phase(together), places = of_.places();
     const Phases in{reinterpret_cast<float*>(part.scratch), phase, tiles_.pitch()};
     const Phases out{in.at + 4 * phase * range.inputs(), phase, tiles_.pitch()};
-    const Sums read{out.at + 4 * phase * range.outputs(), range.inputs() * most, most};
-    const Sums spread{read.at + kSums * read.step, range.outputs() * most, most};
+    const int64_t words = of_.products_by->lines(most);
+    const Sums read{out.at + 4 * phase * range.outputs(), step_of(range.inputs() * words), words};
+    const Sums spread{read.at + kSums * read.step, step_of(range.outputs() * words), words};
     float* const panel = spread.at + kSums * spread.step;
     const int64_t in_step = of_.groups * of_.inputs * of_.image(), out_step = of_.groups * of_.outputs * places;
     PanelProduct product;
@@ -259,17 +271,18 @@ class TileWeightGradient : public Kernel {
       split(floats(memory, gradient_) + sample * out_step + (group * of_.outputs + range.output) * places, out_step,
             images, range.outputs(), tiles_, {nullptr, of_.y.out, of_.x.out}, out);
       for (int64_t first = 0; first < count; first += most) {
-        product.depth = std::min(most, rounded(count - first, winograd_kernel().lanes));
+        product.depth = std::min(most, rounded(count - first, tile_kernel(of_).lanes));
         product.adds = sample > 0 || first > 0;
-        winograd_kernel().read(in, range.inputs(), first, product.depth, read);
-        winograd_kernel().spread(out, range.outputs(), first, product.depth, spread);
+        tile_kernel(of_).read_rows(in, range.inputs(), first, product.depth, read);
+        tile_kernel(of_).spread_rows(out, range.outputs(), first, product.depth, spread);
         for (int64_t sum = 0; sum < kSums; ++sum) {
-          product.left = {spread.at + sum * spread.step, most, 1};
+          product.words = {spread.at + sum * spread.step, words, 1, words};
           float* const to = sum_of(memory, group, sum) + range.output * of_.inputs + range.input;
           for (int64_t c = 0; c < range.inputs(); c += width) {
             product.columns = std::min(width, range.inputs() - c);
-            of_.products_by->pack({read.at + sum * read.step + c * most, 1, most}, product.depth, product.columns,
-                                  panel);
+            // Words move as floats do.
+            kernels::product_kernel().pack({read.at + sum * read.step + c * words, 1, words},
+                                           of_.products_by->lines(product.depth), product.columns, panel);
             product.out = to + c;
             of_.products_by->multiply(product);
           }
