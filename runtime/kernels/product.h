@@ -37,9 +37,9 @@ struct PanelProduct {
 
 /// The functions for one instruction set. What a row gets does not hang on the rows beside it.
 struct ProductKernel {
-  int64_t width = 0;  ///< columns of a panel
-  int64_t rows = 0;   ///< of a tile
-  int64_t depth = 0;  ///< of a sum that a line of a panel holds: 1, or 2 where numbers of two bytes lie in pairs
+  int64_t width = 0;      ///< columns of a panel
+  int64_t rows = 0;       ///< of a tile
+  int64_t depth = 0;      ///< of a sum that a line of a panel holds: 1, or 2 where numbers of two bytes lie in pairs
   const char* type = "";  ///< for people, of what is multiplied where it is not floats
   int64_t panels(int64_t columns) const { return (columns + width - 1) / width; }
   /// Of sums of `of` products; what is not the last part of a sum begins and ends with whole lines.

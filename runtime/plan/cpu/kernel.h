@@ -40,7 +40,9 @@ struct Part {
 };
 
 /// What stands behind the text of a product that `kernel` makes.
-inline Str type_of(const kernels::ProductKernel& kernel) { return kernel.narrows() ? Str(" in ") + kernel.type : Str(); }
+inline Str type_of(const kernels::ProductKernel& kernel) {
+  return kernel.narrows() ? Str(" in ") + kernel.type : Str();
+}
 
 class Kernel {
  public:

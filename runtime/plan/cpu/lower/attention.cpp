@@ -57,8 +57,8 @@ void pack(const ProductKernel& kernel, const Matrix& matrix, int64_t depth, int6
 /// out[r][c] = scale Σ left(r, k) right(k, c), for rows and depth from `begin(r block)` to `end(r block)`, which leave out what a
 /// mask made 0.
 template <class Range>
-void multiply(const ProductKernel& kernel, const Matrix& left, int64_t rows, int64_t depth, int64_t columns, const float* panels, float scale,
-              float* out, int64_t out_row, bool adds, const Range& range) {
+void multiply(const ProductKernel& kernel, const Matrix& left, int64_t rows, int64_t depth, int64_t columns,
+              const float* panels, float scale, float* out, int64_t out_row, bool adds, const Range& range) {
   constexpr int64_t kBlock = 12;
   const int64_t width = kernel.width;
   for (int64_t r = 0; r < rows; r += kBlock) {
@@ -142,15 +142,18 @@ class Attention : public Kernel {
         }
         pack(*h.kernel, head_of(memory, v_, record, head / shared), h.places, h.value_width, panels);
         const Matrix out = head_of(memory, out_, record, head);
-        multiply(*h.kernel, {scores, h.places, 1}, h.rows, h.places, h.value_width, panels, 1, const_cast<float*>(out.at), out.row,
-                 false, [&](int64_t, int64_t last) { return std::pair<int64_t, int64_t>(0, h.seen(last - 1)); });
+        multiply(*h.kernel, {scores, h.places, 1}, h.rows, h.places, h.value_width, panels, 1,
+                 const_cast<float*>(out.at), out.row, false,
+                 [&](int64_t, int64_t last) { return std::pair<int64_t, int64_t>(0, h.seen(last - 1)); });
       }
     }
   }
   int64_t scratch_bytes() const override {
     return (heads_.rows * heads_.places + panel_floats() + heads_.places + 128) * 4;
   }
-  Str text() const override { return fmt::format("[{}] attention{}", fmt::join(q_.sizes, ", "), type_of(*heads_.kernel)); }
+  Str text() const override {
+    return fmt::format("[{}] attention{}", fmt::join(q_.sizes, ", "), type_of(*heads_.kernel));
+  }
 
  private:
   int64_t panel_floats() const {
@@ -203,8 +206,8 @@ class AttentionBackward : public Kernel {
         if (h.keep < 1) drop(probs, kept);
         const Matrix by_v = shared_of(values_.by_v), by_q = of(values_.by_q), by_k = shared_of(values_.by_k);
         pack(*h.kernel, g, h.rows, h.value_width, panels);
-        multiply(*h.kernel, {kept, 1, h.places}, h.places, h.rows, h.value_width, panels, 1, const_cast<float*>(by_v.at), by_v.row,
-                 adds, below);
+        multiply(*h.kernel, {kept, 1, h.places}, h.places, h.rows, h.value_width, panels, 1,
+                 const_cast<float*>(by_v.at), by_v.row, adds, below);
         pack(*h.kernel, transposed(v), h.value_width, h.places, panels);
         score(h, g, h.value_width, panels, 1, flow);
         if (h.keep < 1) drop(flow, flow);
@@ -216,18 +219,20 @@ class AttentionBackward : public Kernel {
         if (values_.by_scores.root != kNone)
           std::memcpy(floats(memory, values_.by_scores) + first, flow, size_t(size) * sizeof(float));
         pack(*h.kernel, k, h.places, h.width, panels);
-        multiply(*h.kernel, {flow, h.places, 1}, h.rows, h.places, h.width, panels, h.scale, const_cast<float*>(by_q.at), by_q.row,
-                 false, all);
+        multiply(*h.kernel, {flow, h.places, 1}, h.rows, h.places, h.width, panels, h.scale,
+                 const_cast<float*>(by_q.at), by_q.row, false, all);
         pack(*h.kernel, q, h.rows, h.width, panels);
-        multiply(*h.kernel, {flow, 1, h.places}, h.places, h.rows, h.width, panels, h.scale, const_cast<float*>(by_k.at), by_k.row,
-                 adds, below);
+        multiply(*h.kernel, {flow, 1, h.places}, h.places, h.rows, h.width, panels, h.scale,
+                 const_cast<float*>(by_k.at), by_k.row, adds, below);
       }
     }
   }
   int64_t scratch_bytes() const override {
     return ((heads_.keep < 1 ? 3 : 2) * heads_.rows * heads_.places + panel_floats() + heads_.places + 128) * 4;
   }
-  Str text() const override { return fmt::format("[{}] attention_backward{}", fmt::join(values_.q.sizes, ", "), type_of(*heads_.kernel)); }
+  Str text() const override {
+    return fmt::format("[{}] attention_backward{}", fmt::join(values_.q.sizes, ", "), type_of(*heads_.kernel));
+  }
 
  private:
   int64_t panel_floats() const {

@@ -320,8 +320,8 @@ Steps steps_of(Ints stride, const Ints& padding, Ints dilation) {
 }
 
 /// Of a convolution of `in`; nothing where it is of more than two axes.
-Option<Geometry> geometry_of(const kernels::ProductKernel& products_by, int64_t groups, const Layout& in, const Layout& weight, const Layout& out,
-                             const Steps& steps) {
+Option<Geometry> geometry_of(const kernels::ProductKernel& products_by, int64_t groups, const Layout& in,
+                             const Layout& weight, const Layout& out, const Steps& steps) {
   const size_t axes = in.sizes.size() - 2;
   if (axes < 1 || axes > 2 || steps.front.size() != axes) return std::nullopt;
   Geometry of;
@@ -414,8 +414,8 @@ bool forward(Lowering& to, bool is_transposed) {
   } else {
     steps = steps_of(each_axis(node, 3), node.host<Ints>(4), each_axis(node, 5));
   }
-  const Option<Geometry> of = geometry_of(to.products(), node.host<int64_t>(6), is_transposed ? out : given, to.layout(weight),
-                                          is_transposed ? given : out, steps);
+  const Option<Geometry> of = geometry_of(to.products(), node.host<int64_t>(6), is_transposed ? out : given,
+                                          to.layout(weight), is_transposed ? given : out, steps);
   if (!of || !to.is_apart(out) || !to.is_apart(given)) return false;
   const Layout in = to.side_by_side(given, DType::F32), w = to.side_by_side(to.layout(weight), DType::F32);
   const Layout b = bias == kNone ? Layout() : to.side_by_side(to.layout(bias), DType::F32);
@@ -434,8 +434,8 @@ bool backward(Lowering& to) {
   Steps steps = steps_of(node.host<Ints>(3), node.host<Ints>(4), node.host<Ints>(5));
   const Ints& more = node.host<Ints>(7);
   for (size_t i = 0; i < steps.behind.size() && is_transposed; ++i) steps.behind[i] -= more[i];
-  const Option<Geometry> of = geometry_of(to.products(), node.host<int64_t>(8), is_transposed ? dy : x, to.layout(to.argument(2)),
-                                          is_transposed ? x : dy, steps);
+  const Option<Geometry> of = geometry_of(to.products(), node.host<int64_t>(8), is_transposed ? dy : x,
+                                          to.layout(to.argument(2)), is_transposed ? x : dy, steps);
   if (!of || !to.is_apart(dy) || !to.is_apart(x)) return false;
   const Layout gradient = to.side_by_side(dy, DType::F32), in = to.side_by_side(x, DType::F32);
   if (node.results[0] != kNone) {

@@ -25,8 +25,8 @@ float* floats(Memory memory, ValueId root) { return reinterpret_cast<float*>(mem
 void pack_panel(const ProductKernel& kernel, const Matrix& matrix, int64_t depth, int64_t columns, int64_t at,
                 float* panel) {
   const int64_t width = kernel.width, first = at * width;
-  kernel.pack({matrix.at + first * matrix.column, matrix.row, matrix.column}, depth,
-              std::min(width, columns - first), panel);
+  kernel.pack({matrix.at + first * matrix.column, matrix.row, matrix.column}, depth, std::min(width, columns - first),
+              panel);
 }
 
 class PackCall : public Kernel {
@@ -136,8 +136,7 @@ class PanelsProduct : public Kernel {
   void run(Memory memory, const Part& part) const override {
     const ProductKernel& kernel = *product_.kernel;
     const int64_t panels = kernel.panels(product_.columns()), rows = product_.rows();
-    const bool by_rows =
-        split_ == Split::Samples || (panels < 2 * part.threads && rows > panels * kernel.width);
+    const bool by_rows = split_ == Split::Samples || (panels < 2 * part.threads && rows > panels * kernel.width);
     const auto share = [&](int64_t count) {
       if (split_ == Split::Samples) return part.of(count);
       return split_ == Split::Alone ? std::pair<int64_t, int64_t>(0, count) : part.share(count);

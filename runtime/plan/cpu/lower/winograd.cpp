@@ -99,9 +99,9 @@ class TileWeight : public Kernel {
   /// Row `o`, as a column of tiles [sum][input][row].
   void turn(Memory memory, int64_t group, int64_t o, float* to) const {
     const int64_t rows = of_.products_by->rows, step = rows * of_.inputs;
-    const float* kernel = floats(memory, weight_) + (is_turned_ ? group * of_.inputs * of_.outputs + o
-                                                                : (group * of_.outputs + o) * of_.inputs) *
-                                                        9;
+    const float* kernel =
+        floats(memory, weight_) +
+        (is_turned_ ? group * of_.inputs * of_.outputs + o : (group * of_.outputs + o) * of_.inputs) * 9;
     for (int64_t c = 0; c < of_.inputs; ++c, kernel += 9 * (is_turned_ ? of_.outputs : 1), to += rows) {
       float g[9], half[4][3];
       for (int i = 0; i < 9; ++i) g[i] = kernel[is_turned_ ? 8 - i : i];
@@ -190,7 +190,7 @@ class TileConvolution : public Kernel {
       float* to = floats(memory, out_) + (sample + i) * out_step + group * of_.outputs * places;
       for (int64_t o = 0; o < of_.outputs; ++o, to += places) {
         tile_kernel(of_).join({out.at + o * 4 * phase + i * tiles_.image(), phase, tiles_.pitch()}, of_.y.out,
-                               of_.x.out, to);
+                              of_.x.out, to);
       }
     }
   }
