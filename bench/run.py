@@ -48,8 +48,9 @@ except ImportError:                     # then PyTorch's loop draws no bar, and 
 
 
 
-def torch_seconds(program, steps, is_bare=False, **options):
+def torch_seconds(program, steps, is_bare=False, precision=None, **options):
     """A loop as one writes it; with a loader that shuffles, a CSV log of every 50th step, and a bar."""
+    narrow = torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16")
     torch.manual_seed(0)
     net = program.make()
     optimizer = program.optimizer(net, **options)
@@ -63,7 +64,8 @@ def torch_seconds(program, steps, is_bare=False, **options):
         with tqdm(total=steps, file=nowhere, disable=is_bare) as bar:
             while done < steps:
                 for x, y in [first] * (steps - done) if is_bare else loader:
-                    loss = program.loss(net(x), y)
+                    with narrow:
+                        loss = program.loss(net(x), y)
                     optimizer.zero_grad()
                     loss.backward()
                     if program.clip:
@@ -116,9 +118,9 @@ def lightning_seconds(program, steps, is_bare):
 
 
 class Ltr:
-    def __init__(self, ltrc, folder, is_bare, backend):
+    def __init__(self, ltrc, folder, is_bare, backend, precision):
         self.ltrc, self.folder, self.is_bare, self.programs = ltrc, pathlib.Path(folder), is_bare, {}
-        self.backend = ("--backend", backend) if backend else ()
+        self.how = (*(("--backend", backend) if backend else ()), *(("--precision", precision) if precision else ()))
 
     def build(self, source):
         if source not in self.programs:
@@ -127,7 +129,7 @@ class Ltr:
 
     def command(self, program, steps, threads):
         how = ("--bare", "--mock-data", "--json") if self.is_bare else ()
-        return words(self.build(program.source), "fit", *how, *self.backend, "--limit-val", 0, "--steps", steps, "--threads", threads,
+        return words(self.build(program.source), "fit", *how, *self.how, "--limit-val", 0, "--steps", steps, "--threads", threads,
                      "--out", self.folder / "runs")
 
     def seconds(self, program, steps, threads):
@@ -156,6 +158,7 @@ def in_terminal(command):
 
 WAYS = {"PyTorch": torch_seconds,
         "PyTorch fused": lambda program, steps, is_bare: torch_seconds(program, steps, is_bare, fused=True),
+        "PyTorch autocast": lambda program, steps, is_bare: torch_seconds(program, steps, is_bare, precision="bf16"),
         "Lightning": lightning_seconds}
 
 
@@ -189,37 +192,38 @@ def step_ms(program, seconds_of):
     return 1000 * (seconds_of(program.many) - seconds_of(program.few)) / (program.many - program.few)
 
 
-def measure_steps(ltr, programs, rounds, thread_counts, deadline):
-    workers = {"Ltr": ltr} | {way: Worker(way, ltr.is_bare) for way in WAYS if way != "Lightning" or LIGHTNING}
+def measure_steps(ltr, ways, programs, rounds, thread_counts, deadline):
+    """`ways`: of the other sides, one column each."""
+    workers = {"Ltr": ltr} | {way: Worker(way, ltr.is_bare) for way in ways if way != "Lightning" or LIGHTNING}
     print("Milliseconds per training step, median (minimum); ratios of medians to Ltr's.\n")
-    print("| program | threads | rounds | Ltr | PyTorch | PyTorch, fused optimizer | Lightning | PyTorch / Ltr | fused / Ltr "
-          "| Lightning / Ltr |\n|---|---|---|---|---|---|---|---|---|---|")
+    columns = ["program", "threads", "rounds", "Ltr", *ways, *(f"{way} / Ltr" for way in ways)]
+    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
     left = len(programs) * len(thread_counts)
     for program in programs:
         for threads in thread_counts:
             times = {side: [] for side in workers if side != "PyTorch fused" or program.has_fused}
-            ways = {side: (lambda steps, worker=workers[side]: worker.seconds(program, steps, threads))
-                    for side in times}
+            seconds = {side: (lambda steps, worker=workers[side]: worker.seconds(program, steps, threads))
+                       for side in times}
             for side in times:
-                ways[side](program.few)                      # warms caches, builds what is not built
-            expected = sum(ways[side](program.few) for side in times) * (program.many / program.few + 1)
+                seconds[side](program.few)                   # warms caches, builds what is not built
+            expected = sum(seconds[side](program.few) for side in times) * (program.many / program.few + 1)
             share = (deadline - time.perf_counter()) / left
             left -= 1
             if expected > max(4 * share, 20):                # threads that wait for each other on a busy machine
                 print(f"| {program.name} | {threads} | 0 | too slow here: {expected:.0f} s a round "
-                      "| – | – | – | – | – | – |", flush=True)
+                      f"{'| – ' * (2 * len(ways))}|", flush=True)
                 continue
             row_end = time.perf_counter() + share
             done = 0
             while done == 0 or done < rounds and time.perf_counter() < row_end:
                 for side in times:
-                    times[side].append(step_ms(program, ways[side]))
+                    times[side].append(step_ms(program, seconds[side]))
                 done += 1
             middle = {side: statistics.median(values) for side, values in times.items()}
             cells = [f"{middle[side]:.3g} ({min(times[side]):.3g})" if side in times else "–"
-                     for side in ("Ltr", "PyTorch", "PyTorch fused", "Lightning")]
+                     for side in ("Ltr", *ways)]
             ratios = [f"{middle[side] / middle['Ltr']:.2f}" if side in times else "–"
-                      for side in ("PyTorch", "PyTorch fused", "Lightning")]
+                      for side in ways]
             print(f"| {program.name} | {threads} | {done} | {' | '.join(cells)} | {' | '.join(ratios)} |", flush=True)
     for worker in workers.values():
         if isinstance(worker, Worker):
@@ -267,6 +271,7 @@ def main():
     options.add_argument("--only", nargs="+", default=[], metavar="PROGRAM", help="these rows, and no other table")
     options.add_argument("--bare", action="store_true", help="only the steps: made-up batches, no log, no bar")
     options.add_argument("--backend", help="of our programs; without it, their default")
+    options.add_argument("--precision", choices=("f32", "bf16"), help="of our programs; with bf16 beside PyTorch in f32 and in autocast")
     options.add_argument("--only-torch", type=int, help=argparse.SUPPRESS)
     options.add_argument("--worker", choices=WAYS, help=argparse.SUPPRESS)
     given = options.parse_args()
@@ -285,11 +290,12 @@ def main():
     if os.getloadavg()[0] > 0.5:
         print("**The machine is busy: these numbers, above all those of two threads, are not to be quoted.**\n")
     with tempfile.TemporaryDirectory(prefix="ltr-bench-") as folder:
-        ltr = Ltr(pathlib.Path(given.ltrc).resolve(), folder, given.bare, given.backend)
+        ltr = Ltr(pathlib.Path(given.ltrc).resolve(), folder, given.bare, given.backend, given.precision)
         write_data(ltr.folder)
         os.chdir(folder)
         programs = [program for program in PROGRAMS if program.name in given.only or not given.only]
-        measure_steps(ltr, programs, given.rounds, given.threads, started + given.seconds)
+        ways = ["PyTorch", "PyTorch autocast"] if given.precision == "bf16" else ["PyTorch", "PyTorch fused", "Lightning"]
+        measure_steps(ltr, ways, programs, given.rounds, given.threads, started + given.seconds)
         if not given.only:
             measure_compiler(ltr.ltrc, ltr.folder, given.rounds)
             measure_memory(ltr)

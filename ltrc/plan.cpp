@@ -346,7 +346,8 @@ std::string find_op_by_op(const PlanOptions& options, const Machinery& machinery
                           Compilation& compilation) {
   if (options.backend == "torch") return "as --backend torch has it";
   if (machinery.kind == "cuda") return "the run computes on a GPU";
-  if (machinery.precision != "f32") return "the run computes in " + machinery.precision;
+  if (machinery.precision != "f32" && machinery.precision != "bf16")
+    return "the run computes in " + machinery.precision;
   const ir::Module module = to_ir(compilation, "", nullptr);
   for (const ir::ExperimentInfo& one : module.tables->experiments) {
     if (one.name != experiment.name) continue;

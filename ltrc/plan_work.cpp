@@ -107,14 +107,14 @@ class WorkMaker {
     double results = 0;
     for (const Operation& operation : plan_.tape)
       results += operation.is_view ? 0 : double(operation.output_elements.value_or(0));
-    const double all = all_weights_ + all_gradients_ + all_states_ + results * result_bytes(machinery_.precision);
+    const double all = all_weights_ + all_gradients_ + all_states_ + bytes_of_results(results);
     if (all <= device_.cache_bytes) bandwidth_ = device_.cache_bandwidth;
   }
 
   /// Of a table whose gradient is of the rows that were read, the others do not move.
   void leave_rows_alone() {
-    const double gradients = elaborate::plan_step(plan_, recomputed_blocks(plan_, machinery_)).gradients *
-                             result_bytes(machinery_.precision);
+    const double gradients =
+        bytes_of_results(elaborate::plan_step(plan_, recomputed_blocks(plan_, machinery_)).gradients);
     all_weights_ -= all_gradients_ - gradients;
     all_gradients_ = gradients;
   }
@@ -144,7 +144,11 @@ class WorkMaker {
     return operation.is_small || operation.flops.value_or(0) < 2 * kLeastWork;
   }
 
-  double bytes_s(double elements) const { return elements * result_bytes(machinery_.precision) / bandwidth_; }
+  /// Values of a plan are f32, whatever its products round.
+  double bytes_of_results(double elements) const {
+    return elements * result_bytes(is_planned_ ? "f32" : machinery_.precision);
+  }
+  double bytes_s(double elements) const { return bytes_of_results(elements) / bandwidth_; }
 
   /// On a GPU arithmetic hides memory, and an operation that runs hides the launch of the next.
   double on_gpu(const Operation& operation, double flops, double moved) const {

@@ -1,6 +1,7 @@
 #pragma once
 
-// Products of matrices: rows of the left one, as they lie, with panels of the right one, whose columns were packed side by side.
+// Products of matrices: rows of the left one, as they lie, with panels of the right one, whose columns were packed side by side. Of
+// floats; or of floats that are rounded to bf16, with sums in floats.
 
 #include <cstdint>
 
@@ -12,12 +13,19 @@ struct Matrix {
   int64_t row = 0, column = 0;
 };
 
+/// The left side as `pack_rows` made it, or by rows: word k of row r is at[r · row + k · column].
+struct Words {
+  const float* at = nullptr;
+  int64_t row = 0, column = 0;
+  int64_t step = 0;  ///< from the first row of a tile to that of the next, for each row of it
+};
+
 /// out[r][c] = Σ over k < depth of left(r, k) · panel[k][c], for the columns of one panel.
 struct PanelProduct {
   Matrix left;
-  int64_t left_step = 0;  ///< from the first row of a tile to that of the next, for each row of it
+  Words words;  ///< in place of `left`, where they are
   int64_t rows = 0, depth = 0;
-  const float* panel = nullptr;  ///< [depth][panel width], zeros behind the last column
+  const float* panel = nullptr;  ///< [lines][panel width], zeros behind the last column
   int64_t columns = 0;           ///< that there are, at most the width
   float* out = nullptr;
   int64_t out_row = 0;              ///< from one row of `out` to the next
@@ -29,12 +37,21 @@ struct PanelProduct {
 
 /// The functions for one instruction set. What a row gets does not hang on the rows beside it.
 struct ProductKernel {
-  int64_t width = 0;  ///< columns of a panel
-  int64_t rows = 0;   ///< of a tile
+  int64_t width = 0;      ///< columns of a panel
+  int64_t rows = 0;       ///< of a tile
+  int64_t depth = 0;      ///< of a sum that a line of a panel holds: 1, or 2 where numbers of two bytes lie in pairs
+  const char* type = "";  ///< for people, of what is multiplied where it is not floats
   int64_t panels(int64_t columns) const { return (columns + width - 1) / width; }
+  /// Of sums of `of` products; what is not the last part of a sum begins and ends with whole lines.
+  int64_t lines(int64_t of) const { return (of + depth - 1) / depth; }
+  /// Those at `at`, for rows of `of` products.
+  Words tiles(const float* at, int64_t of) const { return {at, 1, rows, lines(of)}; }
+  bool narrows() const { return type[0] != 0; }
   /// Rows [0, depth) of `columns` columns of `from` become a panel.
   void (*pack)(const Matrix& from, int64_t depth, int64_t columns, float* panel);
-  /// Rows of a left side become tiles [rows][depth], each with its rows side by side: those of a tile are 1 apart, its columns `rows`.
+  /// What was written as [depth][width] floats becomes a panel, in place.
+  void (*settle)(float* panel, int64_t depth);
+  /// Rows of a left side become tiles [lines][rows], each with its rows side by side.
   void (*pack_rows)(const Matrix& from, int64_t rows, int64_t depth, float* tiles);
   void (*multiply)(const PanelProduct& product);
   /// to[c · to_row + r] = from[r · from_row + c].
@@ -46,5 +63,7 @@ struct ProductKernel {
 };
 
 const ProductKernel& product_kernel();
+/// Of operands in bf16, rounded to the nearest, of two the even one.
+const ProductKernel& narrow_product_kernel();
 
 }  // namespace ltr::kernels

@@ -26,7 +26,8 @@ struct Plane {
   int64_t front_y = 0, front_x = 0;
 };
 
-/// Numbers of tiles, for each of 16 sums: number t of channel c for sum e is at[e · step + c · row + t].
+/// Numbers of tiles, for each of 16 sums: number t of row r for sum e is at[e · step + r · row + t]. What products read of them is words of
+/// ProductKernel.
 struct Sums {
   float* at = nullptr;
   int64_t step = 0, row = 0;
@@ -39,14 +40,18 @@ struct WinogradKernel {
   void (*split)(const Plane& image, int64_t lines, const Phases& to);
   /// What 2 × 2 places became, side by side. `from`: of one channel; up to a vector behind its lines is read.
   void (*join)(const Phases& from, int64_t height, int64_t width, float* image);
-  /// Bᵀ d B of `tiles` from `first` on.
-  void (*read)(const Phases& from, int64_t channels, int64_t first, int64_t tiles, const Sums& to);
+  /// Bᵀ d B of `tiles` from `first` on, as panels of tiles whose lines are of channels.
+  void (*read_lines)(const Phases& from, int64_t channels, int64_t first, int64_t tiles, const Sums& to);
+  /// Likewise, a row of words along the tiles for each channel.
+  void (*read_rows)(const Phases& from, int64_t channels, int64_t first, int64_t tiles, const Sums& to);
   /// Aᵀ m A + bias, which may be null.
   void (*write)(const Sums& from, int64_t channels, int64_t first, int64_t tiles, const float* bias, const Phases& to);
-  /// A y Aᵀ: how the sums enter a gradient of 2 × 2 places.
-  void (*spread)(const Phases& from, int64_t channels, int64_t first, int64_t tiles, const Sums& to);
+  /// A y Aᵀ: how the sums enter a gradient of 2 × 2 places; rows of words along the tiles.
+  void (*spread_rows)(const Phases& from, int64_t channels, int64_t first, int64_t tiles, const Sums& to);
 };
 
 const WinogradKernel& winograd_kernel();
+/// For products of narrow_product_kernel.
+const WinogradKernel& narrow_winograd_kernel();
 
 }  // namespace ltr::kernels

@@ -38,7 +38,7 @@ PlannedStep::PlannedStep(Recording recording)
   }
   if (recording_.refusal) return;
   const auto begin = Stopwatch::Clock::now();
-  fold_norms(recording_);
+  if (accelerator() == nullptr) fold_norms(recording_);
   differentiate_marks();
   planning_.gradients = Stopwatch::since(begin);
   if (recording_.refusal) return;
@@ -179,7 +179,7 @@ void PlannedStep::each_input(const Batch& batch, const Set& set) const {
   }
 }
 
-void PlannedStep::prepare(const Batch& batch, int threads, const std::shared_ptr<Arena>& arena) {
+void PlannedStep::prepare(const Batch& batch, int threads, const std::shared_ptr<Arena>& arena, bool narrows) {
   const auto grows = [&](const GivenState& state) {
     return state.before != kNone && state.after != kNone &&
            recording_.graph.values[state.before].sizes != recording_.graph.values[state.after].sizes;
@@ -204,7 +204,7 @@ void PlannedStep::prepare(const Batch& batch, int threads, const std::shared_ptr
   give_back_memory();
   const auto sized = Stopwatch::Clock::now();
   cpu_ = std::make_unique<CpuPlan>(recording_.graph, recording_.kept, order, batch.size, threads, arena,
-                                   std::move(of_tables));
+                                   std::move(of_tables), narrows);
   cpu_->stay_alone_if_small();
   planning_.calls = Stopwatch::since(sized);
 }
@@ -276,6 +276,7 @@ Measured PlannedStep::measured() const {
   if (cpu_) {
     measured.threads = cpu_->threads();
     measured.costs = cpu_->costs();
+    measured.products = &cpu_->products();
   }
   return measured;
 }

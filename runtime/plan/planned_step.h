@@ -35,7 +35,8 @@ class PlannedStep {
   /// Why it cannot run.
   const Option<Refusal>& refusal() const { return recording_.refusal; }
   /// Learns from `batch` what it has to know of sizes, and makes a plan for this machine with at most `threads`. Buffers take the batch in.
-  void prepare(const Batch& batch, int threads, const std::shared_ptr<Arena>& arena);
+  /// `narrows`: its products round what they multiply to bf16.
+  void prepare(const Batch& batch, int threads, const std::shared_ptr<Arena>& arena, bool narrows = false);
   /// Whether an accelerator has to capture it before it runs again.
   bool wants_capture() { return replays_ && replays_->is_due(); }
   /// Computes with `batch` what the step would, for that; of what the step does beside only buffers take the batch in.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "runtime/plan/cpu/kernel.h"
 #include "runtime/plan/cpu/machine_peak.h"
 
 namespace ltr::plan {
@@ -84,9 +85,9 @@ Str profile_text(const Measured& measured) {
   text += table(
       rows_by(measured.costs, runs, [](const CallCost& cost) { return place_of(cost.location) + "\n" + cost.what; }),
       true);
-  const MachinePeak peak = measure_peak();
-  return text + fmt::format("a thread of this machine does {:.0f} GFLOP/s in products, and moves {:.1f} GB/s\n",
-                            2 * peak.products / 1e9, peak.bytes / 1e9);
+  const MachinePeak peak = measure_peak(*measured.products);
+  return text + fmt::format("a thread of this machine does {:.0f} GFLOP/s in products{}, and moves {:.1f} GB/s\n",
+                            2 * peak.products / 1e9, type_of(*measured.products), peak.bytes / 1e9);
 }
 
 }  // namespace ltr::plan

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/kernels/product.h"
 #include "runtime/plan/cpu/stopwatch.h"
 
 namespace ltr::plan {
@@ -9,6 +10,7 @@ struct Measured {
   int64_t runs = 0;
   double seconds = 0;  ///< of all of them, from the batch to the last update
   int threads = 1;
+  const kernels::ProductKernel* products = &kernels::product_kernel();
   std::vector<CallCost> costs;  ///< the last one: what threads waited
 };
 

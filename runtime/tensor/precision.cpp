@@ -13,6 +13,8 @@ namespace ltr {
 namespace {
 
 Precision run_precision;
+Precision wide_precision;  // what narrows of it does not
+thread_local bool is_wide = false;
 thread_local at::ScalarType thread_policy = at::ScalarType::Undefined;
 // Casts of leaves, keyed by the leaf. They keep their graph, which saves no tensors, so several backwards may use it.
 thread_local std::unordered_map<c10::TensorImpl*, at::Tensor> casts;
@@ -45,9 +47,12 @@ void set_precision(const Str& name) {
     throw with_help(error_here(err::topology_unavailable, fmt::format("no precision {}", name)),
                     "topology.precision is f64, f32, tf32, bf16, f16 or bf16_pure; tf32 and f16 need a GPU");
   }
+  wide_precision = run_precision;
+  wide_precision.compute = run_precision.policy;
+  wide_precision.narrows = false;
 }
 
-const Precision& precision() { return run_precision; }
+const Precision& precision() { return is_wide ? wide_precision : run_precision; }
 
 at::ScalarType policy_type() {
   return thread_policy == at::ScalarType::Undefined ? run_precision.policy : thread_policy;
@@ -56,6 +61,10 @@ at::ScalarType policy_type() {
 PolicyScope::PolicyScope(at::ScalarType type) : before_(std::exchange(thread_policy, type)) {}
 
 PolicyScope::~PolicyScope() { thread_policy = before_; }
+
+WideScope::WideScope(bool is_on) : before_(std::exchange(is_wide, is_wide || is_on)) {}
+
+WideScope::~WideScope() { is_wide = before_; }
 
 at::Tensor cast_narrow(const at::Tensor& x) {
   if (!x.is_floating_point() || x.scalar_type() == run_precision.compute) return x;

@@ -19,6 +19,7 @@ struct Precision {
 
 /// `f64 f32 tf32 bf16 f16 bf16_pure` of `topology.precision`; R2008 for what this device cannot do. Before the model is built.
 void set_precision(const Str& name);
+/// That of the run, in this thread.
 const Precision& precision();
 /// The policy type in this thread.
 at::ScalarType policy_type();
@@ -33,6 +34,18 @@ class PolicyScope {
 
  private:
   at::ScalarType before_;
+};
+
+/// Nothing narrows in this thread while it lives, if `is_on`: a step is recorded as it would be in its policy type, and what narrows is its plan's.
+class WideScope {
+ public:
+  explicit WideScope(bool is_on);
+  ~WideScope();
+  WideScope(const WideScope&) = delete;
+  WideScope& operator=(const WideScope&) = delete;
+
+ private:
+  bool before_;
 };
 
 at::Tensor cast_narrow(const at::Tensor& x);

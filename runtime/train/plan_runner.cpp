@@ -101,6 +101,7 @@ class PlanRunner : public StepRunner {
       const WithoutTrace without_trace(session_, {});
       planned->capture(here);
     }
+    const WideScope wide(narrows_);  // What no kernel computes is LibTorch's, on values of the plan.
     planned->run(
         session_, here,
         {.is_alone = !step.is_manual && session_.is_alone(), .takes_rows = !step.is_manual && session_.takes_rows()});
@@ -197,7 +198,7 @@ class PlanRunner : public StepRunner {
       planned = std::make_unique<PlannedStep>(found);
       refusal = planned->refusal();
       if (refusal) return;
-      planned->prepare(batch, session_.threads.all(), arena_);
+      planned->prepare(batch, session_.threads.all(), arena_, narrows_);
       if (session_.request.flags.profile) planned->measure();
     });
     planning_s_ += Stopwatch::since(begin);
@@ -248,6 +249,7 @@ class PlanRunner : public StepRunner {
         states.emplace_back(fmt::format("{}.{}", member.name, state.name), state);
     }
     const WithoutTrace without_trace(session_, states);
+    const WideScope wide(narrows_);
     Recording recording;
     {
       plan::Recorder recorder;
@@ -273,6 +275,8 @@ class PlanRunner : public StepRunner {
   Session& session_;
   std::unique_ptr<StepRunner> torch_;
   bool is_required_;
+  /// Products of plans for CPUs, of what is recorded as if nothing did. On a device the functions narrow, as without a plan.
+  bool narrows_ = precision().narrows && accelerator() == nullptr;
   Option<Str> reason_of_run_;
   bool is_told_ = false;
   std::shared_ptr<plan::Arena> arena_ = std::make_shared<plan::Arena>();
@@ -289,8 +293,8 @@ Option<Str> reason_without_plans(const RunRequest& request) {
   if (request.ranks.world() > 1) return "runs on several processes";
   if (accelerator() != nullptr) {
     if (precision().scales) return "scales its losses (f16)";
-  } else if (precision().narrows || (precision().policy != at::kFloat && precision().policy != at::kDouble)) {
-    return "computes in a precision other than f32 and f64";
+  } else if (precision().policy != at::kFloat && precision().policy != at::kDouble) {
+    return "computes in a precision that no plan has here";
   }
   if (request.trainer.anomaly) return "looks at every op (trainer.anomaly)";
   if (request.flags.backend == Backend::Native) return std::nullopt;

@@ -39,10 +39,10 @@ bool has_fixed_sizes(const Graph& graph) {
 
 CpuPlan::CpuPlan(const Graph& graph, const std::unordered_map<ValueId, Tensor>& kept,
                  const std::vector<Stretch>& stretches, int64_t samples, int threads, std::shared_ptr<Arena> arena,
-                 std::set<ValueId> of_tables)
+                 std::set<ValueId> of_tables, bool narrows)
     : graph_(graph),
       kept_(kept),
-      lowering_(graph, strides_of(kept), samples, std::move(of_tables)),
+      lowering_(graph, strides_of(kept), samples, std::move(of_tables), narrows),
       reference_(graph, kept),
       threads_(threads),
       arena_(std::move(arena)) {

@@ -16,10 +16,11 @@ namespace ltr::plan {
 class CpuPlan {
  public:
   /// All values of `graph`, which outlives it, have sizes; `stretches` in the order in which they run. `kept`: weights and
-  /// constants, the same tensors in each run. `of_tables`: results that may be sparse.
+  /// constants, the same tensors in each run. `of_tables`: results that may be sparse. `narrows`: products round what they multiply to
+  /// bf16; values are f32.
   CpuPlan(const Graph& graph, const std::unordered_map<ValueId, Tensor>& kept, const std::vector<Stretch>& stretches,
           int64_t samples, int threads, std::shared_ptr<Arena> arena = std::make_shared<Arena>(),
-          std::set<ValueId> of_tables = {});
+          std::set<ValueId> of_tables = {}, bool narrows = false);
   CpuPlan(const CpuPlan&) = delete;
   CpuPlan& operator=(const CpuPlan&) = delete;
 
@@ -38,6 +39,8 @@ class CpuPlan {
 
   int64_t bytes() const { return memory_bytes_; }
   int threads() const { return threads_; }
+  /// What multiplies matrices.
+  const kernels::ProductKernel& products() const { return lowering_.products(); }
   /// Times are taken from now on.
   void measure();
   /// Those that were taken; the last one is what threads waited for each other.

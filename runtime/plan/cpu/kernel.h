@@ -7,6 +7,7 @@
 #include <span>
 
 #include "runtime/api/error.h"
+#include "runtime/kernels/product.h"
 #include "runtime/plan/cpu/layout.h"
 
 namespace ltr::plan {
@@ -37,6 +38,11 @@ struct Part {
     return {count * index / threads, count * (index + 1) / threads};
   }
 };
+
+/// What stands behind the text of a product that `kernel` makes.
+inline Str type_of(const kernels::ProductKernel& kernel) {
+  return kernel.narrows() ? Str(" in ") + kernel.type : Str();
+}
 
 class Kernel {
  public:

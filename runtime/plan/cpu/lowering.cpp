@@ -5,8 +5,11 @@
 namespace ltr::plan {
 
 Lowering::Lowering(const Graph& graph, const std::map<ValueId, Ints>& strides, int64_t samples,
-                   std::set<ValueId> of_tables)
-    : graph_(graph), samples_(std::max<int64_t>(samples, 1)), of_tables_(std::move(of_tables)) {
+                   std::set<ValueId> of_tables, bool narrows)
+    : graph_(graph),
+      products_(narrows ? kernels::narrow_product_kernel() : kernels::product_kernel()),
+      samples_(std::max<int64_t>(samples, 1)),
+      of_tables_(std::move(of_tables)) {
   for (ValueId id = 0; id < graph.values.size(); ++id) {
     const Value& value = graph.values[id];
     Layout layout = dense(id, value.sizes);

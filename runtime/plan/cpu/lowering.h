@@ -23,13 +23,16 @@ struct Item {
 class Lowering {
  public:
   /// All values of `graph` have sizes. `memory`: how weights, constants and inputs lie, by value. `samples` of the batch. `of_tables`:
-  /// results of which sums for the rows that were read are enough.
-  Lowering(const Graph& graph, const std::map<ValueId, Ints>& strides, int64_t samples, std::set<ValueId> of_tables);
+  /// results of which sums for the rows that were read are enough. `narrows`: products round what they multiply to bf16.
+  Lowering(const Graph& graph, const std::map<ValueId, Ints>& strides, int64_t samples, std::set<ValueId> of_tables,
+           bool narrows);
 
   /// The nodes [begin, end), behind those that were lowered before.
   std::vector<Item> lower(size_t begin, size_t end);
 
   const Graph& graph() const { return graph_; }
+  /// What multiplies matrices in this plan.
+  const kernels::ProductKernel& products() const { return products_; }
   int64_t samples() const { return samples_; }
   const Layout& layout(ValueId id) const { return layouts_[id]; }
   DType dtype(ValueId id) const { return types_[id]; }
@@ -72,12 +75,13 @@ class Lowering {
   /// left [m, k] · right [k, n] + bias [n], which may have no root, side by side in `out`.
   void product(const Layout& left, const Layout& right, const Layout& bias, ValueId out);
   /// Likewise of many: left [axes…, m, k] · right [axes…, k, n], of which each may have axes that stretch.
-  void products(const Layout& left, const Layout& right, ValueId out);
+  void batch_product(const Layout& left, const Layout& right, ValueId out);
   /// The panels of a right side, made once for all products of these nodes that read it.
   ValueId panels(const Layout& matrix);
 
  private:
   const Graph& graph_;
+  const kernels::ProductKernel& products_;
   int64_t samples_;
   const Node* node_ = nullptr;
   std::deque<Layout> layouts_;  // What a room holds of one stays where it is, whatever it adds.

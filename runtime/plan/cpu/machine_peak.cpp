@@ -6,8 +6,6 @@
 #include <limits>
 #include <vector>
 
-#include "runtime/kernels/product.h"
-
 namespace ltr::plan {
 
 namespace {
@@ -25,14 +23,17 @@ double seconds_of(int rounds, const Work& work) {
   return least;
 }
 
-double measure_products() {
-  const kernels::ProductKernel& kernel = kernels::product_kernel();
+double measure_products(const kernels::ProductKernel& kernel) {
   constexpr int64_t kRows = 48, kDepth = 256, kTimes = 200;
   const std::vector<float> left(size_t(kRows * kDepth), 0.5F), panel(size_t(kDepth * kernel.width), 0.5F);
+  std::vector<float> tiles(left.size());
   std::vector<float> out(size_t(kRows * kernel.width));
   kernels::PanelProduct product;
   product.left = {left.data(), kDepth, 1};
-  product.left_step = kDepth;
+  if (kernel.narrows()) {
+    kernel.pack_rows(product.left, kRows, kDepth, tiles.data());
+    product.words = kernel.tiles(tiles.data(), kDepth);
+  }
   product.rows = kRows;
   product.depth = kDepth;
   product.panel = panel.data();
@@ -54,6 +55,6 @@ double measure_bytes() {
 
 }  // namespace
 
-MachinePeak measure_peak() { return {measure_products(), measure_bytes()}; }
+MachinePeak measure_peak(const kernels::ProductKernel& kernel) { return {measure_products(kernel), measure_bytes()}; }
 
 }  // namespace ltr::plan

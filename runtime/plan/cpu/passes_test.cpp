@@ -43,7 +43,7 @@ Str items_text(const Lowering& lowering, const std::vector<Item>& items) {
 /// Before and behind `fuse`.
 std::pair<Str, Str> fused(const char* text, int64_t samples) {
   const Graph graph = graph_of(text);
-  Lowering lowering(graph, {}, samples, {});
+  Lowering lowering(graph, {}, samples, {}, false);
   std::vector<Item> items = lowering.lower(0, graph.nodes.size());
   const Str before = items_text(lowering, items);
   fuse(items);

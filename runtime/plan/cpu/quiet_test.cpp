@@ -195,10 +195,11 @@ void expect_quiet(const Str& title, Tensor (*step)(Quiet&), int64_t samples) {
   const Tensor one = give(at::ones({}));
   reference.set(seed, one);
   reference.run(0, graph.nodes.size());
-  for (const int threads : {1, 2}) {
+  for (const auto& [threads, narrows] : {std::pair<int, bool>(1, false), {2, false}, {2, true}}) {
     CAPTURE(threads);
+    CAPTURE(narrows);
     CpuPlan plan(graph, recording.kept, {{0, end, {loss_id}}, {end, graph.nodes.size(), found.gradients}}, samples,
-                 threads);
+                 threads, std::make_shared<Arena>(), {}, narrows);
     CHECK(plan.text().find("LibTorch") == Str::npos);
     const auto run = [&] {
       plan.begin(1);

@@ -16,16 +16,12 @@ namespace {
 
 using kernels::Matrix;
 using kernels::PanelProduct;
-using kernels::product_kernel;
+using kernels::ProductKernel;
 using kernels::row_kernel;
-
-int64_t padded(int64_t columns) {
-  const int64_t width = product_kernel().width;
-  return (columns + width - 1) / width * width;
-}
 
 /// What is the same for all heads.
 struct Heads {
+  const ProductKernel* kernel = nullptr;
   int64_t records = 0;
   int64_t count = 0;  ///< of a record
   int64_t rows = 0, places = 0, width = 0, value_width = 0;
@@ -37,6 +33,7 @@ struct Heads {
   Layout mask;  ///< over [B, H, S, L]: added, or whether a row sees a place; no root where there is none
   bool is_added = true;
 
+  int64_t padded(int64_t columns) const { return kernel->panels(columns) * kernel->width; }
   /// Places that row `r` sees.
   int64_t seen(int64_t r) const { return causal ? std::min(places, r + 1) : places; }
 };
@@ -50,57 +47,56 @@ Matrix head_of(Memory memory, const Layout& layout, int64_t record, int64_t head
 Matrix transposed(const Matrix& of) { return {of.at, of.column, of.row}; }
 
 /// All panels of `matrix` [depth, columns].
-void pack(const Matrix& matrix, int64_t depth, int64_t columns, float* panels) {
-  const int64_t width = product_kernel().width;
-  for (int64_t c = 0; c < columns; c += width, panels += depth * width)
-    product_kernel().pack({matrix.at + c * matrix.column, matrix.row, matrix.column}, depth,
-                          std::min(width, columns - c), panels);
+void pack(const ProductKernel& kernel, const Matrix& matrix, int64_t depth, int64_t columns, float* panels) {
+  const int64_t width = kernel.width;
+  for (int64_t c = 0; c < columns; c += width, panels += kernel.lines(depth) * width)
+    kernel.pack({matrix.at + c * matrix.column, matrix.row, matrix.column}, depth, std::min(width, columns - c),
+                panels);
 }
 
 /// out[r][c] = scale Σ left(r, k) right(k, c), for rows and depth from `begin(r block)` to `end(r block)`, which leave out what a
 /// mask made 0.
 template <class Range>
-void multiply(const Matrix& left, int64_t rows, int64_t depth, int64_t columns, const float* panels, float scale,
-              float* out, int64_t out_row, bool adds, const Range& range) {
+void multiply(const ProductKernel& kernel, const Matrix& left, int64_t rows, int64_t depth, int64_t columns,
+              const float* panels, float scale, float* out, int64_t out_row, bool adds, const Range& range) {
   constexpr int64_t kBlock = 12;
-  const int64_t width = product_kernel().width;
+  const int64_t width = kernel.width;
   for (int64_t r = 0; r < rows; r += kBlock) {
     const int64_t last = std::min(rows, r + kBlock);
-    const auto [from, to] = range(r, last);
+    const auto [first, to] = range(r, last);
+    const int64_t from = first / kernel.depth * kernel.depth;  // lines are whole, and what is left out is 0
     for (int64_t c = 0; c < columns; c += width) {
       PanelProduct p;
       p.left = {left.at + r * left.row + from * left.column, left.row, left.column};
-      p.left_step = left.row;
       p.rows = last - r;
       p.depth = to - from;
-      p.panel = panels + c * depth + from * width;
+      p.panel = panels + c * kernel.lines(depth) + kernel.lines(from) * width;
       p.columns = std::min(width, columns - c);
       p.out = out + r * out_row + c;
       p.out_row = out_row;
       p.adds = adds;
       p.scale = scale;
-      product_kernel().multiply(p);
+      kernel.multiply(p);
     }
   }
 }
 
 /// Scores, or their gradients: of the places that rows see, by panels of places.
 void score(const Heads& heads, const Matrix& left, int64_t depth, const float* panels, float scale, float* out) {
-  const int64_t width = product_kernel().width;
+  const int64_t width = heads.kernel->width;
   for (int64_t c = 0; c < heads.places; c += width) {
     const int64_t first = heads.causal ? std::min(c, heads.rows) : 0;
     if (first == heads.rows) continue;
     PanelProduct p;
     p.left = {left.at + first * left.row, left.row, left.column};
-    p.left_step = left.row;
     p.rows = heads.rows - first;
     p.depth = depth;
-    p.panel = panels + c * depth;
+    p.panel = panels + c * heads.kernel->lines(depth);
     p.columns = std::min(width, heads.places - c);
     p.out = out + first * heads.places + c;
     p.out_row = heads.places;
     p.scale = scale;
-    product_kernel().multiply(p);
+    heads.kernel->multiply(p);
   }
 }
 
@@ -135,7 +131,7 @@ class Attention : public Kernel {
     const auto [begin, end] = part.of(h.records);
     for (int64_t record = begin; record < end; ++record) {
       for (int64_t head = 0; head < h.count; ++head) {
-        pack(transposed(head_of(memory, k_, record, head / shared)), h.width, h.places, panels);
+        pack(*h.kernel, transposed(head_of(memory, k_, record, head / shared)), h.width, h.places, panels);
         score(h, head_of(memory, q_, record, head), h.width, panels, h.scale, scores);
         normalize(h, memory, record, head, scores);
         if (h.keep < 1) {
@@ -144,21 +140,24 @@ class Attention : public Kernel {
             keep_some(scores + r * h.places, part.key, h.site, h.keep, first + r * h.places, h.places, words,
                       scores + r * h.places);
         }
-        pack(head_of(memory, v_, record, head / shared), h.places, h.value_width, panels);
+        pack(*h.kernel, head_of(memory, v_, record, head / shared), h.places, h.value_width, panels);
         const Matrix out = head_of(memory, out_, record, head);
-        multiply({scores, h.places, 1}, h.rows, h.places, h.value_width, panels, 1, const_cast<float*>(out.at), out.row,
-                 false, [&](int64_t, int64_t last) { return std::pair<int64_t, int64_t>(0, h.seen(last - 1)); });
+        multiply(*h.kernel, {scores, h.places, 1}, h.rows, h.places, h.value_width, panels, 1,
+                 const_cast<float*>(out.at), out.row, false,
+                 [&](int64_t, int64_t last) { return std::pair<int64_t, int64_t>(0, h.seen(last - 1)); });
       }
     }
   }
   int64_t scratch_bytes() const override {
     return (heads_.rows * heads_.places + panel_floats() + heads_.places + 128) * 4;
   }
-  Str text() const override { return fmt::format("[{}] attention", fmt::join(q_.sizes, ", ")); }
+  Str text() const override {
+    return fmt::format("[{}] attention{}", fmt::join(q_.sizes, ", "), type_of(*heads_.kernel));
+  }
 
  private:
   int64_t panel_floats() const {
-    return std::max(padded(heads_.places) * heads_.width, padded(heads_.value_width) * heads_.places);
+    return std::max(heads_.padded(heads_.places) * heads_.width, heads_.padded(heads_.value_width) * heads_.places);
   }
   Heads heads_;
   Layout q_, k_, v_, out_;
@@ -201,15 +200,15 @@ class AttentionBackward : public Kernel {
             keep_some(from + r * h.places, part.key, h.site, h.keep, first + r * h.places, h.places, words,
                       to + r * h.places);
         };
-        pack(transposed(k), h.width, h.places, panels);
+        pack(*h.kernel, transposed(k), h.width, h.places, panels);
         score(h, q, h.width, panels, h.scale, probs);
         normalize(h, memory, record, head, probs);
         if (h.keep < 1) drop(probs, kept);
         const Matrix by_v = shared_of(values_.by_v), by_q = of(values_.by_q), by_k = shared_of(values_.by_k);
-        pack(g, h.rows, h.value_width, panels);
-        multiply({kept, 1, h.places}, h.places, h.rows, h.value_width, panels, 1, const_cast<float*>(by_v.at), by_v.row,
-                 adds, below);
-        pack(transposed(v), h.value_width, h.places, panels);
+        pack(*h.kernel, g, h.rows, h.value_width, panels);
+        multiply(*h.kernel, {kept, 1, h.places}, h.places, h.rows, h.value_width, panels, 1,
+                 const_cast<float*>(by_v.at), by_v.row, adds, below);
+        pack(*h.kernel, transposed(v), h.value_width, h.places, panels);
         score(h, g, h.value_width, panels, 1, flow);
         if (h.keep < 1) drop(flow, flow);
         for (int64_t r = 0; r < h.rows; ++r) {
@@ -219,24 +218,26 @@ class AttentionBackward : public Kernel {
         }
         if (values_.by_scores.root != kNone)
           std::memcpy(floats(memory, values_.by_scores) + first, flow, size_t(size) * sizeof(float));
-        pack(k, h.places, h.width, panels);
-        multiply({flow, h.places, 1}, h.rows, h.places, h.width, panels, h.scale, const_cast<float*>(by_q.at), by_q.row,
-                 false, all);
-        pack(q, h.rows, h.width, panels);
-        multiply({flow, 1, h.places}, h.places, h.rows, h.width, panels, h.scale, const_cast<float*>(by_k.at), by_k.row,
-                 adds, below);
+        pack(*h.kernel, k, h.places, h.width, panels);
+        multiply(*h.kernel, {flow, h.places, 1}, h.rows, h.places, h.width, panels, h.scale,
+                 const_cast<float*>(by_q.at), by_q.row, false, all);
+        pack(*h.kernel, q, h.rows, h.width, panels);
+        multiply(*h.kernel, {flow, 1, h.places}, h.places, h.rows, h.width, panels, h.scale,
+                 const_cast<float*>(by_k.at), by_k.row, adds, below);
       }
     }
   }
   int64_t scratch_bytes() const override {
     return ((heads_.keep < 1 ? 3 : 2) * heads_.rows * heads_.places + panel_floats() + heads_.places + 128) * 4;
   }
-  Str text() const override { return fmt::format("[{}] attention_backward", fmt::join(values_.q.sizes, ", ")); }
+  Str text() const override {
+    return fmt::format("[{}] attention_backward{}", fmt::join(values_.q.sizes, ", "), type_of(*heads_.kernel));
+  }
 
  private:
   int64_t panel_floats() const {
     const int64_t wide = std::max(heads_.width, heads_.value_width);
-    return std::max(padded(heads_.places) * wide, padded(wide) * std::max(heads_.places, heads_.rows));
+    return std::max(heads_.padded(heads_.places) * wide, heads_.padded(wide) * std::max(heads_.places, heads_.rows));
   }
   Heads heads_;
   Values values_;
@@ -285,6 +286,7 @@ Option<Given> given_of(Lowering& to, size_t first) {
   }
   Given given;
   Heads& heads = given.heads;
+  heads.kernel = &to.products();
   heads.records = to.layout(q).sizes[0];
   heads.count = to.layout(q).sizes[1];
   heads.rows = to.layout(q).sizes[2];

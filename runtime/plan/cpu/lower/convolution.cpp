@@ -14,7 +14,6 @@ using kernels::Matrix;
 using kernels::PanelProduct;
 using kernels::patch_kernel;
 using kernels::Patches;
-using kernels::product_kernel;
 
 /// Floats that may be touched behind an image or a panel.
 constexpr int64_t kSlack = 32;
@@ -68,17 +67,17 @@ class Convolution : public Kernel {
   }
   int64_t scratch_bytes() const override {
     const int64_t of_images = of_.inputs * of_.padded() + (together() > 1 ? of_.outputs * of_.places() : 0);
-    return (together() * of_images + kPatchPanels * product_kernel().width * kPatchDepth + 2 * kSlack) *
+    return (together() * of_images + kPatchPanels * of_.products_by->width * kPatchDepth + 2 * kSlack) *
            int64_t(sizeof(float));
   }
   double products() const override { return of_.products(); }
   Str text() const override { return fmt::format("{} {}", of_.text(), name_); }
 
  private:
-  int64_t together() const { return of_.together(kPatchPanels * product_kernel().width); }
+  int64_t together() const { return of_.together(kPatchPanels * of_.products_by->width); }
 
   void convolve(Memory memory, float* image, int64_t sample, int64_t images, int64_t group) const {
-    const int64_t width = product_kernel().width, depth = of_.depth(), columns = images * of_.places();
+    const int64_t width = of_.products_by->width, depth = of_.depth(), columns = images * of_.places();
     const int64_t block = block_of(depth, kPatchDepth);
     const Patches patches = of_.patches(image, of_.inputs);
     float* const panels = image + images * of_.inputs * of_.padded() + kSlack;
@@ -87,15 +86,16 @@ class Convolution : public Kernel {
     float* const out = images == 1 ? result : panels + kPatchPanels * width * kPatchDepth + kSlack;
     PanelProduct product;
     product.out_row = columns;
-    product.left_step = depth;
     for (int64_t first = 0; first < columns; first += kPatchPanels * width) {
       const int64_t last = std::min(columns, first + kPatchPanels * width);
       for (int64_t from = 0; from < depth; from += block) {
         product.depth = std::min(block, depth - from);
         product.adds = from > 0;
-        for (int64_t p = first; p < last; p += width)
-          patch_kernel().by_places(patches, from, product.depth, p, std::min(width, last - p),
-                                   panels + (p - first) * product.depth);
+        for (int64_t p = first; p < last; p += width) {
+          float* const panel = panels + (p - first) * product.depth;
+          patch_kernel().by_places(patches, from, product.depth, p, std::min(width, last - p), panel);
+          of_.products_by->settle(panel, product.depth);
+        }
         for (int64_t row = 0; row < of_.outputs; row += kPatchRows) {
           const int64_t channel = group * of_.outputs + row;
           product.rows = std::min(kPatchRows, of_.outputs - row);
@@ -105,7 +105,7 @@ class Convolution : public Kernel {
             product.panel = panels + (p - first) * product.depth;
             product.columns = std::min(width, last - p);
             product.out = out + row * columns + p;
-            product_kernel().multiply(product);
+            of_.products_by->multiply(product);
           }
         }
       }
@@ -148,7 +148,7 @@ class SpreadPatches : public Kernel {
     }
   }
   int64_t scratch_bytes() const override {
-    const int64_t width = product_kernel().width;
+    const int64_t width = of_.products_by->width;
     return (together() * (of_.inputs * of_.padded() + of_.outputs * of_.places()) +
             (of_.outputs + of_.depth()) * width + 2 * kSlack) *
            int64_t(sizeof(float));
@@ -157,10 +157,10 @@ class SpreadPatches : public Kernel {
   Str text() const override { return fmt::format("{} convolution spread back", of_.text()); }
 
  private:
-  int64_t together() const { return of_.together(2 * product_kernel().width); }
+  int64_t together() const { return of_.together(2 * of_.products_by->width); }
 
   void spread(Memory memory, float* image, int64_t sample, int64_t images, int64_t group) const {
-    const int64_t width = product_kernel().width, depth = of_.depth(), columns = images * of_.places();
+    const int64_t width = of_.products_by->width, depth = of_.depth(), columns = images * of_.places();
     float* const panel = image + images * of_.inputs * of_.padded() + kSlack;
     float* const values = panel + of_.outputs * width;
     float* const joined = values + depth * width;
@@ -176,15 +176,14 @@ class SpreadPatches : public Kernel {
     for (int64_t p = (columns - 1) / width * width; p >= 0; p -= width) {
       PanelProduct product;
       product.columns = std::min(width, columns - p);
-      product_kernel().pack({gradient + p, columns, 1}, of_.outputs, product.columns, panel);
+      of_.products_by->pack({gradient + p, columns, 1}, of_.outputs, product.columns, panel);
       product.left = {floats(memory, weight_) + group * depth * of_.outputs, of_.outputs, 1};
-      product.left_step = of_.outputs;
       product.rows = depth;
       product.depth = of_.outputs;
       product.panel = panel;
       product.out = values;
       product.out_row = width;
-      product_kernel().multiply(product);
+      of_.products_by->multiply(product);
       for (int64_t k = 0; k < depth; ++k) patch_kernel().add(patches, k, p, product.columns, values + k * width, image);
     }
   }
@@ -201,7 +200,7 @@ class WeightGradient : public Kernel {
       : of_(geometry), gradient_(std::move(gradient)), x_(std::move(x)), out_(std::move(out)) {}
 
   void run(Memory memory, const Part& part) const override {
-    const int64_t panels = product_kernel().panels(of_.depth());
+    const int64_t panels = of_.products_by->panels(of_.depth());
     const bool by_outputs = panels * of_.groups < 2 * part.threads && of_.outputs >= part.threads;
     const auto [first, last] =
         by_outputs ? std::pair<int64_t, int64_t>(0, panels * of_.groups) : part.share(panels * of_.groups);
@@ -216,7 +215,7 @@ class WeightGradient : public Kernel {
   }
   int64_t scratch_bytes() const override {
     const int64_t of_images = of_.inputs * of_.padded() + (together() > 1 ? of_.outputs * of_.places() : 0);
-    return (together() * of_images + product_kernel().width * block() + 2 * kSlack) * int64_t(sizeof(float));
+    return (together() * of_images + of_.products_by->width * block() + 2 * kSlack) * int64_t(sizeof(float));
   }
   double products() const override { return of_.products(); }
   Str text() const override { return fmt::format("{} convolution, by weight", of_.text()); }
@@ -229,7 +228,7 @@ class WeightGradient : public Kernel {
   /// `count` panels of elements from `first` on, outputs [row, end) of a group.
   void sum(Memory memory, const Part& part, int64_t group, int64_t first, int64_t count, int64_t row,
            int64_t end) const {
-    const int64_t width = product_kernel().width, depth = of_.depth();
+    const int64_t width = of_.products_by->width, depth = of_.depth();
     const int64_t from = first * width, elements = std::min(depth - from, count * width);
     const int64_t of_channel = of_.y.kernel * of_.x.kernel;
     const int64_t channel = from / of_channel, channels = (from + elements - 1) / of_channel + 1 - channel;
@@ -252,7 +251,6 @@ class WeightGradient : public Kernel {
         join_images(gradient, step, images, product.rows, of_.places(), joined);
         gradient = joined;
       }
-      product.left_step = columns;
       for (int64_t p = 0; p < columns; p += block()) {
         product.adds = sample > 0 || p > 0;
         product.depth = std::min(block(), columns - p);
@@ -262,8 +260,9 @@ class WeightGradient : public Kernel {
           product.columns = std::min(width, elements - k);
           patch_kernel().by_elements(patches, from + k - channel * of_channel, product.columns, p, product.depth,
                                      panel);
+          of_.products_by->settle(panel, product.depth);
           product.out = floats(memory, out_) + (group * of_.outputs + row) * depth + from + k;
-          product_kernel().multiply(product);
+          of_.products_by->multiply(product);
         }
       }
     }
@@ -321,11 +320,12 @@ Steps steps_of(Ints stride, const Ints& padding, Ints dilation) {
 }
 
 /// Of a convolution of `in`; nothing where it is of more than two axes.
-Option<Geometry> geometry_of(int64_t groups, const Layout& in, const Layout& weight, const Layout& out,
-                             const Steps& steps) {
+Option<Geometry> geometry_of(const kernels::ProductKernel& products_by, int64_t groups, const Layout& in,
+                             const Layout& weight, const Layout& out, const Steps& steps) {
   const size_t axes = in.sizes.size() - 2;
   if (axes < 1 || axes > 2 || steps.front.size() != axes) return std::nullopt;
   Geometry of;
+  of.products_by = &products_by;
   of.samples = in.sizes[0];
   of.groups = groups;
   of.inputs = weight.sizes[1];
@@ -417,8 +417,8 @@ bool forward(Lowering& to, bool is_transposed) {
   } else {
     steps = steps_of(each_axis(node, 3), node.host<Ints>(4), each_axis(node, 5));
   }
-  const Option<Geometry> of = geometry_of(node.host<int64_t>(6), is_transposed ? out : given, to.layout(weight),
-                                          is_transposed ? given : out, steps);
+  const Option<Geometry> of = geometry_of(to.products(), node.host<int64_t>(6), is_transposed ? out : given,
+                                          to.layout(weight), is_transposed ? given : out, steps);
   if (!of || !to.is_apart(out) || !to.is_apart(given)) return false;
   const Layout in = to.side_by_side(given, DType::F32), w = to.side_by_side(to.layout(weight), DType::F32);
   const Layout b = bias == kNone ? Layout() : to.side_by_side(to.layout(bias), DType::F32);
@@ -437,8 +437,8 @@ bool backward(Lowering& to) {
   Steps steps = steps_of(node.host<Ints>(3), node.host<Ints>(4), node.host<Ints>(5));
   const Ints& more = node.host<Ints>(7);
   for (size_t i = 0; i < steps.behind.size() && is_transposed; ++i) steps.behind[i] -= more[i];
-  const Option<Geometry> of = geometry_of(node.host<int64_t>(8), is_transposed ? dy : x, to.layout(to.argument(2)),
-                                          is_transposed ? x : dy, steps);
+  const Option<Geometry> of = geometry_of(to.products(), node.host<int64_t>(8), is_transposed ? dy : x,
+                                          to.layout(to.argument(2)), is_transposed ? x : dy, steps);
   if (!of || !to.is_apart(dy) || !to.is_apart(x)) return false;
   const Layout gradient = to.side_by_side(dy, DType::F32), in = to.side_by_side(x, DType::F32);
   if (node.results[0] != kNone) {

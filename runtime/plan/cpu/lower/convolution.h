@@ -17,6 +17,7 @@ struct Axis {
 
 /// Sizes of a convolution of [samples, groups · inputs, y, x].
 struct Geometry {
+  const kernels::ProductKernel* products_by = nullptr;
   int64_t samples = 0, groups = 1;
   int64_t inputs = 0, outputs = 0;  ///< channels of a group
   Axis y, x;
@@ -61,8 +62,8 @@ struct Geometry {
     return double(samples) * double(groups) * double(outputs) * double(depth()) * double(places());
   }
   Str text() const {
-    return fmt::format("[{}, {}, {}, {}] {} outputs of {} x {}", samples, groups * inputs, y.in, x.in, groups * outputs,
-                       y.kernel, x.kernel);
+    return fmt::format("[{}, {}, {}, {}] {} outputs of {} x {}{}", samples, groups * inputs, y.in, x.in,
+                       groups * outputs, y.kernel, x.kernel, type_of(*products_by));
   }
 };
 

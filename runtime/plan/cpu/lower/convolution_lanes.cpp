@@ -9,7 +9,7 @@ namespace ltr::plan {
 namespace {
 
 using kernels::PanelProduct;
-using kernels::product_kernel;
+using kernels::ProductKernel;
 
 /// Inputs of a product: of a tile of rows their weights, for all elements of the kernel, stay in the nearest cache.
 constexpr int64_t kLanesDepth = 64;
@@ -45,28 +45,38 @@ std::vector<std::vector<Meeting>> meetings(const Geometry& of, bool is_gradient)
 
 /// Images of so many channels and places.
 struct Images {
+  const ProductKernel* products_by = nullptr;
   int64_t samples = 0, channels = 0, places = 0;
   int64_t elements() const { return channels * places; }
   Str text() const { return fmt::format("[{}, {}, {}]", samples, channels, places); }
 };
 
-/// Images as panels of samples: [panel][place][channel][width].
+/// Images as panels of samples: [panel][place][channel][width], as floats, which are a left side of products by samples; or with the lines of
+/// panels that products read, those of kLanesDepth channels where their floats would lie.
 class JoinedSamples : public Kernel {
  public:
-  JoinedSamples(Images images, Layout from, Layout to) : of_(images), from_(std::move(from)), to_(std::move(to)) {}
+  JoinedSamples(Images images, Layout from, Layout to, bool is_settled)
+      : of_(images), from_(std::move(from)), to_(std::move(to)), is_settled_(is_settled) {}
 
   static int64_t elements(const Images& of) {
-    return product_kernel().panels(of.samples) * product_kernel().width * of.elements();
+    return of.products_by->panels(of.samples) * of.products_by->width * of.elements();
   }
 
   void run(Memory memory, const Part& part) const override {
-    const int64_t width = product_kernel().width;
-    const auto [begin, end] = part.share(of_.channels);
+    const ProductKernel& kernel = *of_.products_by;
+    const int64_t width = kernel.width, block = is_settled_ && kernel.narrows() ? kLanesDepth : 1;
+    const auto [first_block, last_block] = part.share((of_.channels + block - 1) / block);
+    const int64_t begin = first_block * block, end = std::min(of_.channels, last_block * block);
     if (begin == end) return;
     for (int64_t first = 0; first < of_.samples; first += width) {
-      product_kernel().join_samples(floats(memory, from_) + first * of_.elements() + begin * of_.places, of_.elements(),
-                                    std::min(width, of_.samples - first), end - begin, of_.places,
-                                    floats(memory, to_) + first * of_.elements() + begin * width, of_.channels * width);
+      float* const to = floats(memory, to_) + first * of_.elements() + begin * width;
+      kernel.join_samples(floats(memory, from_) + first * of_.elements() + begin * of_.places, of_.elements(),
+                          std::min(width, of_.samples - first), end - begin, of_.places, to, of_.channels * width);
+      if (block == 1) continue;
+      for (int64_t place = 0; place < of_.places; ++place) {
+        for (int64_t c = begin; c < end; c += block)
+          kernel.settle(to + (place * of_.channels + c - begin) * width, std::min(block, end - c));
+      }
     }
   }
   Str text() const override { return of_.text() + " samples side by side"; }
@@ -74,28 +84,36 @@ class JoinedSamples : public Kernel {
  private:
   Images of_;
   Layout from_, to_;
+  bool is_settled_;
 };
 
-/// Images as panels of channels: [place][panel][sample][width], zeros behind the last channel.
+/// Images as panels of channels: [place][panel][sample][width], zeros behind the last channel; the lines of as many samples as a panel
+/// is wide lie where their floats would.
 class JoinedChannels : public Kernel {
  public:
-  JoinedChannels(Images images, Layout from, Layout to) : of_(images), from_(std::move(from)), to_(std::move(to)) {}
+  JoinedChannels(Images images, Layout from, Layout to, bool /*is_settled*/)
+      : of_(images), from_(std::move(from)), to_(std::move(to)) {}
 
   static int64_t elements(const Images& of) {
-    return of.places * product_kernel().panels(of.channels) * of.samples * product_kernel().width;
+    return of.places * of.products_by->panels(of.channels) * of.samples * of.products_by->width;
   }
 
   void run(Memory memory, const Part& part) const override {
-    const int64_t width = product_kernel().width, panels = product_kernel().panels(of_.channels);
+    const int64_t width = of_.products_by->width, panels = of_.products_by->panels(of_.channels);
     const auto [begin, end] = part.share(panels);
     for (int64_t panel = begin; panel < end; ++panel) {
       const int64_t channel = panel * width, count = std::min(width, of_.channels - channel);
       for (int64_t sample = 0; sample < of_.samples; ++sample) {
         float* const to = floats(memory, to_) + (panel * of_.samples + sample) * width;
-        product_kernel().turn(floats(memory, from_) + sample * of_.elements() + channel * of_.places, of_.places, count,
+        of_.products_by->turn(floats(memory, from_) + sample * of_.elements() + channel * of_.places, of_.places, count,
                               of_.places, to, panels * of_.samples * width);
         for (int64_t place = 0; place < of_.places && count < width; ++place)
           std::fill_n(to + place * panels * of_.samples * width + count, width - count, 0.0F);
+      }
+      for (int64_t place = 0; place < of_.places; ++place) {
+        float* const samples = floats(memory, to_) + (place * panels + panel) * of_.samples * width;
+        for (int64_t first = 0; first < of_.samples; first += width)
+          of_.products_by->settle(samples + first * width, std::min(width, of_.samples - first));
       }
     }
   }
@@ -106,8 +124,43 @@ class JoinedChannels : public Kernel {
   Layout from_, to_;
 };
 
+/// The weight as tiles of rows that products read, for each element of the kernel: [element][tile][lines][rows].
+class ElementTiles : public Kernel {
+ public:
+  /// Rows of `depth` of each of `elements`, which lie side by side.
+  ElementTiles(const ProductKernel& kernel, kernels::Matrix weight, int64_t rows, int64_t depth, int64_t elements,
+               Layout from, Layout to)
+      : kernel_(kernel),
+        weight_(weight),
+        rows_(rows),
+        depth_(depth),
+        elements_(elements),
+        from_(std::move(from)),
+        to_(std::move(to)) {}
+
+  /// Of one element of the kernel.
+  static int64_t words(const ProductKernel& kernel, int64_t rows, int64_t depth) {
+    return (rows + kernel.rows - 1) / kernel.rows * kernel.rows * kernel.lines(depth);
+  }
+
+  void run(Memory memory, const Part& part) const override {
+    const auto [begin, end] = part.share(elements_);
+    for (int64_t element = begin; element < end; ++element)
+      kernel_.pack_rows({floats(memory, from_) + element, weight_.row, weight_.column}, rows_, depth_,
+                        floats(memory, to_) + element * words(kernel_, rows_, depth_));
+  }
+  Str text() const override { return "weight of a convolution by its elements"; }
+
+ private:
+  const ProductKernel& kernel_;
+  kernels::Matrix weight_;
+  int64_t rows_, depth_, elements_;
+  Layout from_, to_;
+};
+
 /// What a convolution and its gradient by input are, seen from a place of the result.
 struct Places {
+  const ProductKernel* products_by = nullptr;
   std::vector<std::vector<Meeting>> meetings;
   int64_t samples = 0, rows = 0, depth = 0, images = 0;  ///< channels of the result and of what meets, and its places
   kernels::Matrix weight;                                ///< without its memory: from one row to the next, and in depth
@@ -130,19 +183,19 @@ class ConvolutionInLanes : public Kernel {
         text_(std::move(text)) {}
 
   void run(Memory memory, const Part& part) const override {
-    const int64_t tile = product_kernel().rows, tiles = (of_.rows + tile - 1) / tile;
+    const int64_t tile = of_.products_by->rows, tiles = (of_.rows + tile - 1) / tile;
     const auto [begin, end] = part.share(tiles);
     auto* const sums = reinterpret_cast<float*>(part.scratch);
     for (int64_t at = begin; at < end; ++at) {
       const int64_t row = at * tile, rows = std::min(tile, of_.rows - row);
-      for (int64_t first = 0; first < of_.samples; first += product_kernel().width) {
+      for (int64_t first = 0; first < of_.samples; first += of_.products_by->width) {
         multiply(memory, row, rows, first, sums);
         write(memory, row, rows, first, sums);
       }
     }
   }
   int64_t scratch_bytes() const override {
-    return product_kernel().rows * places() * product_kernel().width * int64_t(sizeof(float));
+    return of_.products_by->rows * places() * of_.products_by->width * int64_t(sizeof(float));
   }
   double products() const override { return of_.products(); }
   Str text() const override { return text_; }
@@ -152,10 +205,12 @@ class ConvolutionInLanes : public Kernel {
 
   /// sums [row][place][sample]
   void multiply(Memory memory, int64_t row, int64_t rows, int64_t first, float* sums) const {
-    const int64_t width = product_kernel().width;
+    const ProductKernel& kernel = *of_.products_by;
+    const int64_t width = kernel.width, lines = kernel.lines(of_.depth);
+    const int64_t of_element = ElementTiles::words(kernel, of_.rows, of_.depth);
     const float* const lanes = floats(memory, lanes_) + first * of_.depth * of_.images;
     PanelProduct product;
-    product.left.row = product.left_step = of_.weight.row;
+    product.left.row = of_.weight.row;
     product.left.column = of_.weight.column;
     product.rows = rows;
     product.columns = std::min(width, of_.samples - first);
@@ -167,9 +222,15 @@ class ConvolutionInLanes : public Kernel {
         product.out = sums + place * width;
         product.adds = from > 0;
         for (const Meeting& meeting : of_.meetings[size_t(place)]) {
-          product.left.at = weight + meeting.element;
+          if (kernel.narrows()) {
+            product.words = {
+                floats(memory, weight_) + meeting.element * of_element + row * lines + kernel.lines(from) * kernel.rows,
+                1, kernel.rows, lines};
+          } else {
+            product.left.at = weight + meeting.element;
+          }
           product.panel = lanes + (meeting.place * of_.depth + from) * width;
-          product_kernel().multiply(product);
+          kernel.multiply(product);
           product.adds = true;
         }
       }
@@ -177,7 +238,7 @@ class ConvolutionInLanes : public Kernel {
   }
 
   void write(Memory memory, int64_t row, int64_t rows, int64_t first, float* sums) const {
-    const int64_t width = product_kernel().width, count = places(), samples = std::min(width, of_.samples - first);
+    const int64_t width = of_.products_by->width, count = places(), samples = std::min(width, of_.samples - first);
     for (int64_t r = 0; r < rows; ++r) {
       const float bias = bias_.root == kNone ? 0 : floats(memory, bias_)[row + r];
       for (int64_t place = 0; place < count; ++place) {
@@ -187,7 +248,7 @@ class ConvolutionInLanes : public Kernel {
         for (int64_t i = 0; i < width; ++i) all[i] += bias;
       }
     }
-    product_kernel().turn(sums, width, rows * count, samples, floats(memory, out_) + (first * of_.rows + row) * count,
+    of_.products_by->turn(sums, width, rows * count, samples, floats(memory, out_) + (first * of_.rows + row) * count,
                           of_.rows * count);
   }
 
@@ -214,23 +275,23 @@ class WeightGradientInLanes : public Kernel {
   }
 
   void run(Memory memory, const Part& part) const override {
-    const int64_t tile = product_kernel().rows, width = product_kernel().width;
+    const int64_t tile = of_.products_by->rows, width = of_.products_by->width;
     const auto [begin, end] = part.share((of_.outputs + tile - 1) / tile);
     auto* const sums = reinterpret_cast<float*>(part.scratch);
     for (int64_t row = begin * tile; row < std::min(end * tile, of_.outputs); row += tile) {
       const int64_t rows = std::min(tile, of_.outputs - row);
-      for (int64_t panel = 0; panel < product_kernel().panels(of_.inputs); ++panel) {
+      for (int64_t panel = 0; panel < of_.products_by->panels(of_.inputs); ++panel) {
         const int64_t channel = panel * width, columns = std::min(width, of_.inputs - channel);
         sum(memory, row, rows, panel, columns, sums);
         for (int64_t r = 0; r < rows; ++r) {
-          product_kernel().turn(sums + r * width, tile * width, kernel(), columns,
+          of_.products_by->turn(sums + r * width, tile * width, kernel(), columns,
                                 floats(memory, out_) + ((row + r) * of_.inputs + channel) * kernel(), kernel());
         }
       }
     }
   }
   int64_t scratch_bytes() const override {
-    return kernel() * product_kernel().rows * product_kernel().width * int64_t(sizeof(float));
+    return kernel() * of_.products_by->rows * of_.products_by->width * int64_t(sizeof(float));
   }
   double products() const override {
     return double(pairs_.size()) * double(of_.samples) * double(of_.inputs) * double(of_.outputs);
@@ -246,13 +307,13 @@ class WeightGradientInLanes : public Kernel {
 
   /// sums[element][row][channel of the panel]
   void sum(Memory memory, int64_t row, int64_t rows, int64_t panel, int64_t columns, float* sums) const {
-    const int64_t tile = product_kernel().rows, width = product_kernel().width;
-    const int64_t panels = product_kernel().panels(of_.inputs);
+    const int64_t tile = of_.products_by->rows, width = of_.products_by->width;
+    const int64_t panels = of_.products_by->panels(of_.inputs);
     for (int64_t element = 0; element < kernel(); ++element) {
       if (!is_met_[size_t(element)]) std::fill_n(sums + element * tile * width, tile * width, 0.0F);
     }
     PanelProduct product;
-    product.left.row = product.left_step = width;
+    product.left.row = width;
     product.left.column = 1;
     product.rows = rows;
     product.columns = columns;
@@ -266,7 +327,7 @@ class WeightGradientInLanes : public Kernel {
         product.panel = x + pair.in * panels * of_.samples * width;
         product.out = sums + pair.element * tile * width;
         product.adds = first > 0 || !pair.is_first;
-        product_kernel().multiply(product);
+        of_.products_by->multiply(product);
       }
     }
   }
@@ -279,17 +340,18 @@ class WeightGradientInLanes : public Kernel {
 
 /// `from` as `Joined` has it, made once for all that read it so.
 template <class Joined>
-Layout joined(Lowering& to, const Images& images, const Layout& from) {
+Layout joined(Lowering& to, const Images& images, const Layout& from, bool is_settled = true) {
   const int64_t elements = Joined::elements(images);
   Call call;
   call.split = Split::Shares;
   call.reads = {{from.root, false}};
+  // Floats are what they settle to.
   const std::vector<Argument> key{Str(std::is_same_v<Joined, JoinedSamples> ? "samples" : "channels") + " side by side",
-                                  int64_t(from.root), from.offset};
+                                  int64_t(from.root), from.offset, is_settled || !images.products_by->narrows()};
   if (const auto* left = to.left(key)) return dense(left->front(), {elements});
   const Layout out = dense(to.temporary(DType::F32, elements), {elements});
   call.writes = {{out.root, false}};
-  call.kernel = std::make_unique<Joined>(images, from, out);
+  call.kernel = std::make_unique<Joined>(images, from, out, is_settled);
   to.add(std::move(call));
   to.leave(key, {out.root});
   return out;
@@ -297,13 +359,28 @@ Layout joined(Lowering& to, const Images& images, const Layout& from) {
 
 void convolve_in_lanes(Lowering& to, Places places, const Layout& from, const Layout& weight, const Layout& bias,
                        const Layout& out, Str text) {
-  const Layout lanes = joined<JoinedSamples>(to, {places.samples, places.depth, places.images}, from);
+  const ProductKernel& kernel = *places.products_by;
+  const Layout lanes = joined<JoinedSamples>(to, {&kernel, places.samples, places.depth, places.images}, from);
+  Layout read = weight;
+  if (kernel.narrows()) {
+    // Rounded once for all places.
+    const int64_t elements = weight.count() / (places.rows * places.depth);
+    const int64_t words = elements * ElementTiles::words(kernel, places.rows, places.depth);
+    read = dense(to.temporary(DType::F32, words), {words});
+    Call tiles;
+    tiles.split = Split::Shares;
+    tiles.reads = {{weight.root, false}};
+    tiles.writes = {{read.root, false}};
+    tiles.kernel =
+        std::make_unique<ElementTiles>(kernel, places.weight, places.rows, places.depth, elements, weight, read);
+    to.add(std::move(tiles));
+  }
   Call call;
   call.split = Split::Shares;
-  call.reads = {{lanes.root, false}, {weight.root, false}};
+  call.reads = {{lanes.root, false}, {read.root, false}};
   if (bias.root != kNone) call.reads.push_back({bias.root, false});
   call.writes = {{out.root, false}};
-  call.kernel = std::make_unique<ConvolutionInLanes>(std::move(places), lanes, weight, bias, out, std::move(text));
+  call.kernel = std::make_unique<ConvolutionInLanes>(std::move(places), lanes, read, bias, out, std::move(text));
   to.add(std::move(call));
 }
 
@@ -312,7 +389,7 @@ void convolve_in_lanes(Lowering& to, Places places, const Layout& from, const La
 bool fits_lanes(const Geometry& of) {
   // Places of a result that a tile of rows keeps; and of a vector of samples most are there.
   constexpr int64_t kPlaces = 16;
-  const int64_t vector = product_kernel().width / 2, rest = of.samples % vector;
+  const int64_t vector = of.products_by->width / 2, rest = of.samples % vector;
   const bool is_filled = of.samples >= vector && (rest == 0 || of.samples >= 4 * vector);
   return of.groups == 1 && of.places() <= kPlaces && of.image() <= 4 * kPlaces && is_filled &&
          std::min(of.inputs, of.outputs) >= kLanesDepth && !fits_winograd(of);
@@ -321,24 +398,35 @@ bool fits_lanes(const Geometry& of) {
 void convolve_in_lanes(Lowering& to, const Geometry& of, const Layout& x, const Layout& weight, const Layout& bias,
                        const Layout& out) {
   const int64_t kernel = of.y.kernel * of.x.kernel;
-  Places places{meetings(of, false), of.samples, of.outputs,
-                of.inputs,           of.image(), {nullptr, of.inputs * kernel, kernel}};
+  Places places{of.products_by,
+                meetings(of, false),
+                of.samples,
+                of.outputs,
+                of.inputs,
+                of.image(),
+                {nullptr, of.inputs * kernel, kernel}};
   convolve_in_lanes(to, std::move(places), x, weight, bias, out, of.text() + " convolution, samples side by side");
 }
 
 void convolve_back_in_lanes(Lowering& to, const Geometry& of, const Layout& gradient, const Layout& weight,
                             const Layout& bias, const Layout& out) {
   const int64_t kernel = of.y.kernel * of.x.kernel;
-  Places places{meetings(of, true), of.samples,  of.inputs,
-                of.outputs,         of.places(), {nullptr, kernel, of.inputs * kernel}};
+  Places places{of.products_by,
+                meetings(of, true),
+                of.samples,
+                of.inputs,
+                of.outputs,
+                of.places(),
+                {nullptr, kernel, of.inputs * kernel}};
   convolve_in_lanes(to, std::move(places), gradient, weight, bias, out,
                     of.text() + " convolution, by input, samples side by side");
 }
 
 void weight_gradient_in_lanes(Lowering& to, const Geometry& of, const Layout& gradient, const Layout& x,
                               const Layout& out) {
-  const Layout lanes = joined<JoinedSamples>(to, {of.samples, of.outputs, of.places()}, gradient);
-  const Layout channels = joined<JoinedChannels>(to, {of.samples, of.inputs, of.image()}, x);
+  const Layout lanes =
+      joined<JoinedSamples>(to, {of.products_by, of.samples, of.outputs, of.places()}, gradient, false);
+  const Layout channels = joined<JoinedChannels>(to, {of.products_by, of.samples, of.inputs, of.image()}, x);
   Call call;
   call.split = Split::Shares;
   call.reads = {{lanes.root, false}, {channels.root, false}};

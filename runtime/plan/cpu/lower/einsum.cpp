@@ -144,7 +144,7 @@ class Einsum {
     if (both.empty())
       to_.product(left, right, {}, out.layout.root);
     else
-      to_.products(left, right, out.layout.root);
+      to_.batch_product(left, right, out.layout.root);
     return out;
   }
 

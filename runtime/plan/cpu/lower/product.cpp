@@ -11,7 +11,7 @@ namespace {
 
 using kernels::Matrix;
 using kernels::PanelProduct;
-using kernels::product_kernel;
+using kernels::ProductKernel;
 
 /// The last two axes of `layout` in memory.
 Matrix matrix(Memory memory, const Layout& layout, int64_t offset = 0) {
@@ -22,25 +22,28 @@ Matrix matrix(Memory memory, const Layout& layout, int64_t offset = 0) {
 float* floats(Memory memory, ValueId root) { return reinterpret_cast<float*>(memory[root]); }
 
 /// Packs panel `at` of `matrix` [depth, columns].
-void pack_panel(const Matrix& matrix, int64_t depth, int64_t columns, int64_t at, float* panel) {
-  const int64_t width = product_kernel().width, first = at * width;
-  product_kernel().pack({matrix.at + first * matrix.column, matrix.row, matrix.column}, depth,
-                        std::min(width, columns - first), panel);
+void pack_panel(const ProductKernel& kernel, const Matrix& matrix, int64_t depth, int64_t columns, int64_t at,
+                float* panel) {
+  const int64_t width = kernel.width, first = at * width;
+  kernel.pack({matrix.at + first * matrix.column, matrix.row, matrix.column}, depth, std::min(width, columns - first),
+              panel);
 }
 
 class PackCall : public Kernel {
  public:
-  PackCall(Layout from, ValueId to) : from_(std::move(from)), to_(to) {}
+  PackCall(const ProductKernel& kernel, Layout from, ValueId to) : kernel_(kernel), from_(std::move(from)), to_(to) {}
 
   void run(Memory memory, const Part& part) const override {
     const int64_t depth = from_.sizes[0], columns = from_.sizes[1];
-    const auto [begin, end] = part.share(product_kernel().panels(columns));
+    const auto [begin, end] = part.share(kernel_.panels(columns));
     for (int64_t at = begin; at < end; ++at)
-      pack_panel(matrix(memory, from_), depth, columns, at, floats(memory, to_) + at * depth * product_kernel().width);
+      pack_panel(kernel_, matrix(memory, from_), depth, columns, at,
+                 floats(memory, to_) + at * kernel_.lines(depth) * kernel_.width);
   }
   Str text() const override { return fmt::format("[{}] pack", fmt::join(from_.sizes, ", ")); }
 
  private:
+  const ProductKernel& kernel_;
   Layout from_;
   ValueId to_;
 };
@@ -55,6 +58,7 @@ struct Block {
 
 /// What a product is of: left [m, k] · right [k, n] + bias, side by side in `out`.
 struct Product {
+  const ProductKernel* kernel = nullptr;
   Layout left, right;
   Layout bias;  ///< [n]; no root: none
   ValueId out = kNone;
@@ -64,24 +68,29 @@ struct Product {
 
   /// A block by panel `at`; `tiles`: its rows of the left side, packed, or null.
   void multiply(Memory memory, const Block& block, int64_t at, const float* panel, const float* tiles = nullptr) const {
-    const int64_t first = at * product_kernel().width;
+    const int64_t first = at * kernel->width;
     PanelProduct product;
-    product.left = tiles != nullptr
-                       ? Matrix{tiles, 1, product_kernel().rows}
-                       : matrix(memory, left, block.begin * left.strides[0] + block.from * left.strides[1]);
-    product.left_step = tiles != nullptr ? block.depth : left.strides[0];
+    product.left = matrix(memory, left, block.begin * left.strides[0] + block.from * left.strides[1]);
+    if (tiles != nullptr) product.words = kernel->tiles(tiles, block.depth);
     product.rows = block.end - block.begin;
     product.depth = block.depth;
     product.panel = panel;
-    product.columns = std::min(product_kernel().width, columns() - first);
+    product.columns = std::min(kernel->width, columns() - first);
     product.out = floats(memory, out) + block.begin * columns() + first;
     product.out_row = columns();
     product.adds = block.from > 0;
     if (bias.root != kNone && block.from == 0) product.bias = floats(memory, bias.root) + bias.offset + first;
-    product_kernel().multiply(product);
+    kernel->multiply(product);
+  }
+  /// Rows of a block, as tiles.
+  void pack_rows(Memory memory, const Block& block, float* tiles) const {
+    kernel->pack_rows(matrix(memory, left, block.begin * left.strides[0] + block.from * left.strides[1]),
+                      block.end - block.begin, block.depth, tiles);
   }
   double products() const { return double(rows()) * double(depth()) * double(columns()); }
-  Str text() const { return fmt::format("[{}, {}] x [{}, {}] product", rows(), depth(), depth(), columns()); }
+  Str text() const {
+    return fmt::format("[{}, {}] x [{}, {}] product{}", rows(), depth(), depth(), columns(), type_of(*kernel));
+  }
 };
 
 /// Each thread its own rows, which are few, by panels that were packed before.
@@ -91,21 +100,30 @@ class RowsProduct : public Kernel {
 
   void run(Memory memory, const Part& part) const override {
     const auto [begin, end] = part.of(product_.rows());
-    const int64_t depth = product_.depth(), width = product_kernel().width;
+    const ProductKernel& kernel = *product_.kernel;
+    const int64_t depth = product_.depth(), lines = kernel.lines(depth), panels = kernel.panels(product_.columns());
+    // What is to be rounded is so once for all panels.
+    float* const tiles = packs() ? reinterpret_cast<float*>(part.scratch) : nullptr;
     for (int64_t row = begin; row < end; row += kRows) {
       for (int64_t from = 0; from < depth; from += kDepth) {
         const Block block{row, std::min(end, row + kRows), from, std::min(kDepth, depth - from)};
-        for (int64_t at = 0; at < product_kernel().panels(product_.columns()); ++at)
-          product_.multiply(memory, block, at, floats(memory, panels_) + (at * depth + from) * width);
+        if (tiles != nullptr) product_.pack_rows(memory, block, tiles);
+        for (int64_t at = 0; at < panels; ++at) {
+          const float* const panel = floats(memory, panels_) + (at * lines + kernel.lines(from)) * kernel.width;
+          product_.multiply(memory, block, at, panel, tiles);
+        }
       }
     }
   }
+  int64_t scratch_bytes() const override { return packs() ? (kRows + 16) * kDepth * 4 : 0; }
   /// Panels are read once for all rows.
   bool goes_in_pieces() const override { return false; }
   double products() const override { return product_.products(); }
   Str text() const override { return product_.text(); }
 
  private:
+  bool packs() const { return product_.kernel->narrows() && product_.columns() > product_.kernel->width; }
+
   Product product_;
   ValueId panels_;
 };
@@ -116,9 +134,9 @@ class PanelsProduct : public Kernel {
   PanelsProduct(Product product, Split split) : product_(std::move(product)), split_(split) {}
 
   void run(Memory memory, const Part& part) const override {
-    const int64_t panels = product_kernel().panels(product_.columns()), rows = product_.rows();
-    const bool by_rows =
-        split_ == Split::Samples || (panels < 2 * part.threads && rows > panels * product_kernel().width);
+    const ProductKernel& kernel = *product_.kernel;
+    const int64_t panels = kernel.panels(product_.columns()), rows = product_.rows();
+    const bool by_rows = split_ == Split::Samples || (panels < 2 * part.threads && rows > panels * kernel.width);
     const auto share = [&](int64_t count) {
       if (split_ == Split::Samples) return part.of(count);
       return split_ == Split::Alone ? std::pair<int64_t, int64_t>(0, count) : part.share(count);
@@ -133,7 +151,7 @@ class PanelsProduct : public Kernel {
       }
     }
   }
-  int64_t scratch_bytes() const override { return (kPanels * product_kernel().width + kRows + 16) * kDepth * 4; }
+  int64_t scratch_bytes() const override { return (kPanels * product_.kernel->width + kRows + 16) * kDepth * 4; }
   bool goes_in_pieces() const override { return false; }
   double products() const override { return product_.products(); }
   Str text() const override { return product_.text(); }
@@ -141,22 +159,21 @@ class PanelsProduct : public Kernel {
  private:
   /// `whole` by the panels [first, last).
   void multiply(Memory memory, const Part& part, const Block& whole, int64_t first, int64_t last) const {
-    const int64_t width = product_kernel().width;
+    const ProductKernel& kernel = *product_.kernel;
+    const int64_t width = kernel.width, of_panel = kernel.lines(whole.depth) * width;
     auto* const panels = reinterpret_cast<float*>(part.scratch);
     float* const tiles = panels + kPanels * width * kDepth;
     Matrix right = matrix(memory, product_.right);
     right.at += whole.from * right.row;
     for (int64_t at = first; at < last; ++at)
-      pack_panel(right, whole.depth, product_.columns(), at, panels + (at - first) * width * whole.depth);
+      pack_panel(kernel, right, whole.depth, product_.columns(), at, panels + (at - first) * of_panel);
+    // Rows that lie across memory are packed: what stays in caches is then read once and in a line; so are rows to be rounded.
+    const bool packs = (product_.left.strides[1] != 1 || kernel.narrows()) && product_.columns() > width;
     for (int64_t row = whole.begin; row < whole.end; row += kRows) {
       const Block block{row, std::min(whole.end, row + kRows), whole.from, whole.depth};
-      Matrix left = matrix(memory, product_.left);
-      left.at += row * left.row + whole.from * left.column;
-      // Rows that lie across memory are packed: what stays in caches is then read once and in a line.
-      const bool packs = left.column != 1 && product_.columns() > width;
-      if (packs) product_kernel().pack_rows(left, block.end - row, whole.depth, tiles);
+      if (packs) product_.pack_rows(memory, block, tiles);
       for (int64_t at = first; at < last; ++at)
-        product_.multiply(memory, block, at, panels + (at - first) * width * whole.depth, packs ? tiles : nullptr);
+        product_.multiply(memory, block, at, panels + (at - first) * of_panel, packs ? tiles : nullptr);
     }
   }
 
@@ -168,8 +185,8 @@ class PanelsProduct : public Kernel {
 class BatchProduct : public Kernel {
  public:
   /// The first axis counts the products; `out` is dense.
-  BatchProduct(Layout left, Layout right, ValueId out, bool splits_samples)
-      : left_(std::move(left)), right_(std::move(right)), out_(out), splits_samples_(splits_samples) {}
+  BatchProduct(const ProductKernel& kernel, Layout left, Layout right, ValueId out, bool splits_samples)
+      : kernel_(kernel), left_(std::move(left)), right_(std::move(right)), out_(out), splits_samples_(splits_samples) {}
 
   void run(Memory memory, const Part& part) const override {
     int64_t count = 1;
@@ -188,32 +205,34 @@ class BatchProduct : public Kernel {
       }
       PanelProduct product;
       product.left = matrix(memory, left_, of_left);
-      product.left_step = product.left.row;
       product.rows = rows;
       product.depth = depth;
       product.panel = panel;
       product.out_row = columns;
-      for (int64_t at = 0; at < product_kernel().panels(columns); ++at) {
-        pack_panel(matrix(memory, right_, of_right), depth, columns, at, panel);
-        product.columns = std::min(product_kernel().width, columns - at * product_kernel().width);
-        product.out = floats(memory, out_) + i * rows * columns + at * product_kernel().width;
-        product_kernel().multiply(product);
+      for (int64_t at = 0; at < kernel_.panels(columns); ++at) {
+        pack_panel(kernel_, matrix(memory, right_, of_right), depth, columns, at, panel);
+        product.columns = std::min(kernel_.width, columns - at * kernel_.width);
+        product.out = floats(memory, out_) + i * rows * columns + at * kernel_.width;
+        kernel_.multiply(product);
       }
     }
   }
-  int64_t scratch_bytes() const override { return left_.sizes.back() * product_kernel().width * 4; }
+  int64_t scratch_bytes() const override { return left_.sizes.back() * kernel_.width * 4; }
   double products() const override { return double(left_.count()) * double(right_.sizes.back()); }
   Str text() const override {
-    return fmt::format("[{}] x [{}] products", fmt::join(left_.sizes, ", "), fmt::join(right_.sizes, ", "));
+    return fmt::format("[{}] x [{}] products{}", fmt::join(left_.sizes, ", "), fmt::join(right_.sizes, ", "),
+                       type_of(kernel_));
   }
 
  private:
+  const ProductKernel& kernel_;
   Layout left_, right_;
   ValueId out_;
   bool splits_samples_;
 };
 
 void multiply(Lowering& to, Product product) {
+  product.kernel = &to.products();
   Call call;
   const Layout out = dense(product.out, {product.rows(), product.columns()});
   call.writes.push_back(to.touched(out, true));
@@ -270,7 +289,7 @@ bool batch_product(Lowering& to) {
   Ints left_sizes = out.sizes, right_sizes = out.sizes;
   left_sizes[axes - 1] = to.layout(a).sizes.back();
   right_sizes[axes - 2] = left_sizes[axes - 1];
-  to.products(expanded(to.layout(a), left_sizes), expanded(to.layout(b), right_sizes), to.result());
+  to.batch_product(expanded(to.layout(a), left_sizes), expanded(to.layout(b), right_sizes), to.result());
   return true;
 }
 
@@ -317,10 +336,10 @@ ValueId Lowering::panels(const Layout& right) {
   for (const auto& [layout, panels] : panels_) {
     if (layout == right) return panels;
   }
-  const int64_t count = product_kernel().panels(right.sizes[1]);
-  const ValueId packed = temporary(DType::F32, count * right.sizes[0] * product_kernel().width);
+  const int64_t count = products_.panels(right.sizes[1]);
+  const ValueId packed = temporary(DType::F32, count * products_.lines(right.sizes[0]) * products_.width);
   Call call;
-  call.kernel = std::make_unique<PackCall>(right, packed);
+  call.kernel = std::make_unique<PackCall>(products_, right, packed);
   call.split = Split::Shares;
   call.reads = {{right.root, false}};
   call.writes = {{packed, false}};
@@ -333,7 +352,7 @@ void Lowering::product(const Layout& left, const Layout& right, const Layout& bi
   multiply(*this, {.left = left, .right = right, .bias = bias, .out = out});
 }
 
-void Lowering::products(const Layout& left, const Layout& right, ValueId out) {
+void Lowering::batch_product(const Layout& left, const Layout& right, ValueId out) {
   Ints sizes = left.sizes;
   sizes.back() = right.sizes.back();
   const Layout given = dense(out, sizes);
@@ -342,7 +361,7 @@ void Lowering::products(const Layout& left, const Layout& right, ValueId out) {
   call.split = by_samples ? Split::Samples : Split::Shares;
   call.reads = {touched(left, by_samples), touched(right, by_samples)};
   call.writes = {touched(given, by_samples)};
-  call.kernel = std::make_unique<BatchProduct>(left, right, out, by_samples);
+  call.kernel = std::make_unique<BatchProduct>(products(), left, right, out, by_samples);
   add(std::move(call));
 }
 
