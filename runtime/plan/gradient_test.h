@@ -40,6 +40,7 @@ struct Case {
   bool trains = true;
   double tolerance = 0;  ///< of the values; that of gradients is 1e-9
   double plan_tolerance = 1e-5;
+  bool bends = false;  ///< inside of it: numbers that are near may have another gradient
 };
 
 inline Tensors drawn(const std::vector<Given>& given, uint64_t seed, at::ScalarType type) {
@@ -168,7 +169,7 @@ inline void compare_plans(const Case& one, uint64_t seed, uint64_t key) {
       plan.end();
     }
   }
-  compare_narrow_plan(of, reference, results, first, key);
+  if (!one.bends) compare_narrow_plan(of, reference, results, first, key);
 }
 
 inline void compare(const Case& one) {

@@ -29,12 +29,12 @@ PlannedStep::PlannedStep(Recording recording)
     : recording_(std::move(recording)),
       forward_end_(recording_.graph.nodes.size()),
       // A replay costs the same whatever is captured: there LibTorch's own gradients are best, and the bits those of `--backend torch`.
-      has_autograd_(accelerator() != nullptr && std::ranges::none_of(recording_.graph.nodes, [](const Node& node) {
-                      return node.block != 0;  // computed again
-                    })) {
+      has_autograd_(accelerator() != nullptr) {
   for (const Node& node : recording_.graph.nodes) {
     if (node.op == Op::grad && !recording_.refusal)
       recording_.refusal = Refusal{reason_of(Unplanned::InnerGradient), node.location};
+    if (node.block != 0 && has_autograd_ && !recording_.refusal)
+      recording_.refusal = Refusal{"computes a block again on a GPU", node.location};
   }
   if (recording_.refusal) return;
   const auto begin = Stopwatch::Clock::now();

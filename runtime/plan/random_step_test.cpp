@@ -232,8 +232,13 @@ bool multiplies(Op op) {
     case Op::conv2d:
     case Op::conv_transpose1d:
     case Op::conv_transpose2d:
+    case Op::conv3d:
+    case Op::conv_transpose3d:
+    case Op::einsum:
+    case Op::bilinear:
     case Op::lstm:
-    case Op::gru: return true;
+    case Op::gru:
+    case Op::rnn: return true;
     default: return false;
   }
 }

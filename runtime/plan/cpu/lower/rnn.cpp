@@ -15,7 +15,7 @@ namespace {
 using kernels::PanelProduct;
 using kernels::point_kernel;
 using kernels::PointStep;
-using kernels::product_kernel;
+using kernels::ProductKernel;
 using kernels::row_kernel;
 
 /// Rows of units that lie `row` apart.
@@ -25,20 +25,19 @@ struct Units {
 };
 
 /// into = from · matrix, or that added to it; the matrix is [units, units], in `panels`.
-void multiply(const Units& from, int64_t rows, int64_t units, const float* panels, bool adds, const Units& into) {
-  const int64_t width = product_kernel().width;
+void multiply(const ProductKernel& kernel, const Units& from, int64_t rows, int64_t units, const float* panels,
+              bool adds, const Units& into) {
   PanelProduct product;
   product.left = {from.at, from.row, 1};
-  product.left_step = from.row;
   product.rows = rows;
   product.depth = units;
   product.adds = adds;
   product.out_row = into.row;
-  for (int64_t first = 0; first < units; first += width) {
-    product.panel = panels + first * units;
-    product.columns = std::min(width, units - first);
+  for (int64_t first = 0; first < units; first += kernel.width) {
+    product.panel = panels + first * kernel.lines(units);
+    product.columns = std::min(kernel.width, units - first);
     product.out = into.at + first;
-    product_kernel().multiply(product);
+    kernel.multiply(product);
   }
 }
 
@@ -46,6 +45,7 @@ void multiply(const Units& from, int64_t rows, int64_t units, const float* panel
 struct Samples {
   const RecurrentLayer& layer;
   int64_t begin, end;
+  const ProductKernel& products;
 
   int64_t count() const { return end - begin; }
   int64_t moment(int64_t turn) const { return layer.is_reversed ? layer.moments - 1 - turn : turn; }
@@ -67,8 +67,8 @@ void run_forward(const Samples& samples, bool is_relu, float* first, const float
   const int64_t hidden = samples.layer.hidden;
   for (int64_t turn = 0; turn < samples.layer.moments; ++turn) {
     const Units now = samples.of(outputs, turn);
-    multiply(turn == 0 ? samples.of_state(first) : samples.of(outputs, turn - 1), samples.count(), hidden, panels, true,
-             now);
+    multiply(samples.products, turn == 0 ? samples.of_state(first) : samples.of(outputs, turn - 1), samples.count(),
+             hidden, panels, true, now);
     for (int64_t row = 0; row < samples.count(); ++row) {
       float* const units = now.at + row * now.row;
       point_kernel().run(&step, 1, &units, hidden);
@@ -102,7 +102,7 @@ void run_back(const Samples& samples, bool is_relu, const float* panels, const W
       }
       std::memcpy(before.at + row * before.row, last.at + row * last.row, size_t(hidden) * sizeof(float));
     }
-    multiply(by_sums, samples.count(), hidden, panels, false, carried);
+    multiply(samples.products, by_sums, samples.count(), hidden, panels, false, carried);
   }
 }
 
@@ -120,10 +120,10 @@ void run_rnn(Lowering& to, const RecurrentLayer& layer, const Layout& outputs) {
   call(
       to, rows.split(), {to.touched(layer.h, by_samples), to.touched(outputs, by_samples), {panels, false}},
       {to.touched(outputs, by_samples)}, named(to, layer),
-      [=, is_relu = is_relu(to.node())](Memory memory, const Part& part) {
+      [=, is_relu = is_relu(to.node()), products = &to.products()](Memory memory, const Part& part) {
         const auto [begin, end] = rows.of(part);
         if (begin == end) return;
-        run_forward({layer, begin, end}, is_relu, floats(memory, layer.h),
+        run_forward({layer, begin, end, *products}, is_relu, floats(memory, layer.h),
                     reinterpret_cast<const float*>(memory[panels]), floats(memory, outputs));
       },
       0, false);
@@ -161,7 +161,7 @@ bool rnn_backward(Lowering& to) {
   call(
       to, rows.split(), {own(layer.h), own(outputs), own(by_y), own(by_last), {panels, false}},
       {own(by_first), own(by_sums), own(before)}, named(to, layer),
-      [=, is_relu = is_relu(node)](Memory memory, const Part& part) {
+      [=, is_relu = is_relu(node), products = &to.products()](Memory memory, const Part& part) {
         const auto [begin, end] = rows.of(part);
         if (begin == end) return;
         float* const carried = floats(memory, by_first) + begin * layer.hidden;
@@ -170,7 +170,7 @@ bool rnn_backward(Lowering& to) {
           std::memset(carried, 0, bytes);
         else
           std::memcpy(carried, floats(memory, by_last) + begin * layer.hidden, bytes);
-        run_back({layer, begin, end}, is_relu, reinterpret_cast<const float*>(memory[panels]),
+        run_back({layer, begin, end, *products}, is_relu, reinterpret_cast<const float*>(memory[panels]),
                  {floats(memory, layer.h), floats(memory, outputs), floats_or_null(memory, by_y),
                   floats(memory, by_first), floats(memory, by_sums), floats(memory, before)});
       },

@@ -131,6 +131,7 @@ Option<Volumes> volumes_of(const Lowering& to, int64_t groups, const Layout& in,
     *axes[i] = {in.sizes[i + 2],   out.sizes[i + 2], weight.sizes[i + 2], steps.stride[i],
                 steps.dilation[i], steps.front[i],   steps.behind[i]};
   }
+  of.planes.products_by = &to.products();
   of.planes.samples = of.records * of.z.out;
   of.planes.groups = groups;
   of.planes.inputs = weight.sizes[1] * of.z.kernel;
