@@ -329,7 +329,7 @@ Value Trace::read_weight(const Value& weight, const ir::Op& op, const Frame& fra
     }
     const Snapshot now{read.owner, version_of(read.owner)};
     value.leaves.insert(now);
-    if (stops_gradients_) value.reached.insert(use.weight);
+    if (stops_gradients_) join(value.reached, {use.weight});
     value.paths.emplace(Path{now, now}, outer_span(op, frame));
   }
   return value;

@@ -45,6 +45,13 @@ std::optional<Span> Value::held_noise() const {
   return std::nullopt;
 }
 
+void join(std::vector<WeightId>& into, const std::vector<WeightId>& from) {
+  if (from.empty()) return;
+  std::vector<WeightId> both;
+  std::set_union(into.begin(), into.end(), from.begin(), from.end(), std::back_inserter(both));
+  into = std::move(both);
+}
+
 bool Value::same_as(const Value& other) const {
   return is_unknown == other.is_unknown && varies == other.varies && is_of_input == other.is_of_input &&
          noise.has_value() == other.noise.has_value() && is_none == other.is_none && constant == other.constant &&
@@ -60,7 +67,7 @@ void depend(Value& into, const Value& from) {
   into.varies = into.varies || from.varies;
   into.is_of_input = into.is_of_input || from.is_of_input;
   into.paths.insert(from.paths.begin(), from.paths.end());
-  into.reached.insert(from.reached.begin(), from.reached.end());
+  join(into.reached, from.reached);
   into.cuts.insert(from.cuts.begin(), from.cuts.end());
   if (!into.lost_term) into.lost_term = from.lost_term;
   for (const Value& part : from.parts) depend(into, part);
@@ -83,7 +90,7 @@ Value join(const Value& left, const Value& right) {
   value.leaves = left.leaves;
   value.leaves.insert(right.leaves.begin(), right.leaves.end());
   value.reached = left.reached;
-  value.reached.insert(right.reached.begin(), right.reached.end());
+  join(value.reached, right.reached);
   if (left.lost_term && right.lost_term) value.lost_term = left.lost_term;
   if (left.activation.function == right.activation.function) value.activation = left.activation;
   value.weights = left.weights;

@@ -79,10 +79,11 @@ struct Value {
   std::optional<Span> noise;     ///< drawn here by the step itself; neither a weight nor an input has met it yet
   bool is_uniform_draw = false;  ///< uniform random numbers, what a mask is made of
   std::optional<ir::Constant> constant;
-  std::map<Path, Span> paths;      ///< with the place where the weights were read
-  std::map<OwnerId, Cut> cuts;     ///< owners on whose weights it hangs, but no gradient reaches them
-  std::set<Snapshot> leaves;       ///< it is a weight, or a view of one
-  std::set<WeightId> reached;      ///< those that gradients reach, where a program tells them apart by `stop_grad`
+  std::map<Path, Span> paths;   ///< with the place where the weights were read
+  std::map<OwnerId, Cut> cuts;  ///< owners on whose weights it hangs, but no gradient reaches them
+  std::set<Snapshot> leaves;    ///< it is a weight, or a view of one
+  std::vector<WeightId>
+      reached;  ///< in order: those that gradients reach, where a program tells them apart by `stop_grad`
   std::optional<Cut> lost_term;    ///< a term of this sum has no gradient
   Activation activation;           ///< what was applied last: an activation, or a layer that gives scores
   std::vector<WeightUse> weights;  ///< of type weights; or the one weight it is
@@ -117,6 +118,8 @@ struct Value {
   bool same_as(const Value& other) const;
 };
 
+/// Both, in order, each once.
+void join(std::vector<WeightId>& into, const std::vector<WeightId>& from);
 /// What holds of a value that is one or the other.
 Value join(const Value& left, const Value& right);
 /// Adds what `from` hangs on to `into`, its parts too; not what it is.
