@@ -75,7 +75,7 @@ def predicted_s(plan, ranks):
 
 def fitted(steps, device):
     """The row LTR_PLANNED whose predictions come nearest to the planned `steps`: pairs of what was predicted and of seconds."""
-    names = ("products", "few", "operations", "calls")
+    names = ("products", "gathered", "operations", "calls")
     rows = []
     for plan, seconds in steps:
         work, update_s = plan["planned"], predicted_s(plan, 1) - plan["planned"]["seconds"]
@@ -86,9 +86,9 @@ def fitted(steps, device):
         for i in range(len(names)):
             left = sum(row[i] * (wanted - sum(a * b for a, b in zip(row, found)) + row[i] * found[i]) for row, wanted in rows)
             found[i] = max(left / sum(row[i] ** 2 for row, _ in rows), 1e-15)
-    products, few, operations, calls = found
+    products, gathered, operations, calls = found
     flops = device["f32_flops"]
-    return (f"LTR_PLANNED(cpu, {1 / (products * flops):.2g}, {1 / (few * flops):.2g}, {1e-9 / operations:.2g}, {calls * 1e6:.2g})")
+    return (f"LTR_PLANNED(cpu, {1 / (products * flops):.2g}, {1 / (gathered * flops):.2g}, {1e-9 / operations:.2g}, {calls * 1e6:.2g})")
 
 
 def main():

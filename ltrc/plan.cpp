@@ -266,9 +266,9 @@ void print_json(const std::string& experiment, const Plan& plan, const Machinery
       {"gathered", memory.gathered}, {"together", memory.sum()},          {"program", memory.program}};
   if (machinery.plans(machinery.layout)) {
     const PlannedWork planned = count_planned(plan, machinery, cluster.device);
-    json["planned"] = {{"calls", planned.calls},     {"products", planned.products},
-                       {"few", planned.few},         {"operations", planned.operations},
-                       {"bytes_s", planned.bytes_s}, {"seconds", planned.seconds}};
+    json["planned"] = {{"calls", planned.calls},       {"products", planned.products},
+                       {"gathered", planned.gathered}, {"operations", planned.operations},
+                       {"bytes_s", planned.bytes_s},   {"seconds", planned.seconds}};
   }
   json.update(strategies_json(predict(plan, machinery, cluster), cluster));
   json["parameters"] = nlohmann::ordered_json::array();

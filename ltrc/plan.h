@@ -85,7 +85,7 @@ elaborate::Work make_work(const elaborate::Plan& plan, const Machinery& machiner
 struct PlannedWork {
   double calls = 0;       ///< of kernels
   double products = 0;    ///< FLOP of products
-  double few = 0;         ///< and of those of few numbers
+  double gathered = 0;    ///< and of those that gather what they multiply
   double operations = 0;  ///< of other functions
   double bytes_s = 0;     ///< in which bytes are moved
   double seconds = 0;     ///< all of it

@@ -40,7 +40,7 @@ constexpr Constant<Device> kOfDevice[] = {
     {"cache_bytes", &Device::cache_bytes, true},
     {"cache_bandwidth", &Device::cache_bandwidth, true},
     {"plan_share", &Device::plan_share, true},
-    {"plan_small_share", &Device::plan_small_share, true},
+    {"plan_gather_share", &Device::plan_gather_share, true},
     {"plan_rate", &Device::plan_rate, true},
     {"plan_call_s", &Device::plan_call_s, true},
     {"program_bytes", &Device::program_bytes, true},
@@ -98,9 +98,10 @@ Cluster read_cluster(const ordered_json& json) {
   read_numbers(device, cluster.device, kOfDevice);
   // The rates of a core divide times.
   const Device& of = cluster.device;
-  if (of.is_core() && std::min({of.small_share, of.scalar_rate, of.plan_share, of.plan_small_share, of.plan_rate}) == 0)
+  if (of.is_core() &&
+      std::min({of.small_share, of.scalar_rate, of.plan_share, of.plan_gather_share, of.plan_rate}) == 0)
     throw NoMachine{
-        "a core has `small_share`, `scalar_rate`, `plan_share`, `plan_small_share` and `plan_rate` above 0"};
+        "a core has `small_share`, `scalar_rate`, `plan_share`, `plan_gather_share` and `plan_rate` above 0"};
   cluster.within = read_link(member_at(json, "within"));
   cluster.between = read_link(member_at(json, "between"));
   const ordered_json& cores = member_at(json, "cores");

@@ -129,13 +129,14 @@ class WorkMaker {
         for (const size_t value : *values) numbers += step.values[value];
       }
       work.calls += 1;
-      (call.is_small ? work.few : work.products) += call.flops;
+      (call.gathers ? work.gathered : work.products) += call.flops;
       work.operations += call.operations;
       work.bytes_s += bytes_s(numbers);
     }
     const double flops = device_.flops(machinery_.precision);
     work.seconds = work.calls * device_.plan_call_s + work.products / (flops * device_.plan_share) +
-                   work.few / (flops * device_.plan_small_share) + work.operations / device_.plan_rate + work.bytes_s;
+                   work.gathered / (flops * device_.plan_gather_share) + work.operations / device_.plan_rate +
+                   work.bytes_s;
     return work;
   }
 

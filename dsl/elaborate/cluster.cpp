@@ -33,9 +33,9 @@ std::vector<Device> make_devices() {
     device.cache_bytes = cache;
     device.cache_bandwidth = cache_bandwidth;
   };
-  const auto add_planned = [&](Device& device, double products, double small, double rate, double call) {
+  const auto add_planned = [&](Device& device, double products, double gather, double rate, double call) {
     device.plan_share = products;
-    device.plan_small_share = small;
+    device.plan_gather_share = gather;
     device.plan_rate = rate;
     device.plan_call_s = call;
   };

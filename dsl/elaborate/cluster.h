@@ -24,10 +24,10 @@ struct Device {
   double cache_bandwidth = 0;  ///< of what lies in it
 
   // Of a core whose steps are planned.
-  double plan_share = 0;        ///< of the FLOP/s that products reach
-  double plan_small_share = 0;  ///< and those of few numbers
-  double plan_rate = 0;         ///< operations a second of functions of elements and of rows
-  double plan_call_s = 0;       ///< that each call takes beside
+  double plan_share = 0;         ///< of the FLOP/s that products reach
+  double plan_gather_share = 0;  ///< and those that gather what they multiply
+  double plan_rate = 0;          ///< operations a second of functions of elements and of rows
+  double plan_call_s = 0;        ///< that each call takes beside
 
   // Of the process beside its tensors.
   double program_bytes = 0;   ///< it and its libraries

@@ -54,6 +54,7 @@ class CallMaker {
   double size_of(size_t i) const { return double(tape_[i].output_elements.value_or(0)); }
   Cost::Kind kind_of(size_t i) const { return library::info(tape_[i].function).cost.kind; }
   bool is_of_batch(size_t i) const { return library::info(tape_[i].function).is_of_batch; }
+  bool gathers(size_t i) const { return kind_of(i) >= Cost::Kind::Convolution && kind_of(i) <= Cost::Kind::Lstm; }
   bool is_elements(size_t i) const { return kind_of(i) == Cost::Kind::Output && !tape_[i].is_product; }
   /// Its result are views of what its operands' gradients are, and the other way round.
   bool joins(size_t i) const { return kind_of(i) == Cost::Kind::Copy && tape_[i].inputs.size() > 1; }
@@ -141,7 +142,7 @@ class CallMaker {
       read(call, parts);
     }
     (operation.is_product ? call.flops : call.operations) = is_sum ? 0 : worked(i, operation.flops.value_or(0));
-    call.is_small = operation.is_small;
+    call.gathers = gathers(i);
     if (packs(i)) read(call, packed(i));
     call.writes = {result};
     if (kept_beside(i) > 0) {
@@ -206,7 +207,7 @@ class CallMaker {
     const size_t gradient = gradient_of(i);
     PlannedCall call;
     call.is_elements = is_elements(i);
-    call.is_small = operation.is_small;
+    call.gathers = gathers(i);
     read(call, gradient);
     if (operation.keeps_operands) {
       for (const int32_t input : operation.inputs) read_entry(call, size_t(input));

@@ -14,7 +14,7 @@ struct PlannedCall {
   enum class Split : uint8_t { Samples, Shares, Alone };
   Split split = Split::Samples;
   bool is_elements = false;           ///< functions of elements, which others may join
-  bool is_small = false;              ///< a product, of many of few numbers
+  bool gathers = false;               ///< a product of what is gathered first, patches of images or states of moments
   double flops = 0;                   ///< of a product
   double operations = 0;              ///< beside, one for an element
   double given = 0;                   ///< numbers of weights and of the batch that it reads
