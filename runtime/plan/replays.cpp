@@ -99,40 +99,29 @@ void Replays::run(size_t at) {
   }
 }
 
-bool Replays::divide(std::vector<Segment>& into, size_t begin, size_t end) {
-  while (begin < end) {
-    const bool is_alone = is_alone_[begin];
-    size_t until = begin;
-    while (until < end && is_alone_[until] == is_alone) ++until;
-    const bool is_gradient = graph_.nodes[begin].op == Op::loss_gradients;
-    if (!is_alone && (is_gradient || until - begin >= kLeast)) {
-      if (capture(into, begin, until)) {
-        begin = until;
-      } else if (phase_ == Phase::Off) {
-        return false;
-      }
-      continue;  // A refusal makes the row shorter.
-    }
-    for (size_t i = begin; i < until; ++i) {
-      if (!set_apart(i, "too few of them stand in a row")) return false;
-    }
-    run_alone(into, begin, until);
-    begin = until;
-  }
-  return true;
+bool Replays::has_gradient(size_t node) const {
+  return reference_.has_autograd() && (graph_.nodes[node].op == Op::loss_gradients ||
+                                       std::ranges::any_of(graph_.nodes[node].results, [&](ValueId id) {
+                                         return id != kNone && graph_.values[id].needs_grad;
+                                       }));
 }
 
-bool Replays::set_apart(size_t node, const char* why) {
-  is_alone_[node] = true;
-  const Node& of = graph_.nodes[node];
-  const bool has_gradient = of.op == Op::loss_gradients || std::ranges::any_of(of.results, [&](ValueId id) {
-                              return id != kNone && graph_.values[id].needs_grad;
-                            });
-  // What autograd knows of a node by itself does not go on into a replay.
-  if (!has_gradient || !reference_.has_autograd()) return true;
-  if (refusal_.empty()) refusal_ = why;
-  phase_ = Phase::Off;
-  return false;
+bool Replays::divide(std::vector<Segment>& into, size_t begin, size_t end) {
+  while (begin < end) {
+    size_t until = begin;
+    bool has_gradients = false;
+    for (; until < end && is_alone_[until] == is_alone_[begin]; ++until)
+      has_gradients = has_gradients || has_gradient(until);
+    if (is_alone_[begin] || (until - begin < kLeast && !has_gradients)) {
+      run_alone(into, begin, until);
+      begin = until;
+    } else if (capture(into, begin, until)) {
+      begin = until;
+    } else if (phase_ == Phase::Off) {  // else the refusal makes the row shorter
+      return false;
+    }
+  }
+  return true;
 }
 
 void Replays::run_alone(std::vector<Segment>& into, size_t begin, size_t end) {
@@ -197,7 +186,9 @@ bool Replays::capture(std::vector<Segment>& into, size_t begin, size_t end) {
       refusal_ = fmt::format("{}:{} {}: {}", node.location.file, node.location.line, name_of(node.op),
                              said.substr(0, said.find('\n')));
     }
-    if (!set_apart(refused, "") || ++refusals_ > kMostRefusals) phase_ = Phase::Off;
+    is_alone_[refused] = true;
+    // What autograd knows of a node by itself does not go on into a replay.
+    if (has_gradient(refused) || ++refusals_ > kMostRefusals) phase_ = Phase::Off;
     return false;
   }
   forget_casts();

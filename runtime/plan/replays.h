@@ -42,8 +42,7 @@ class Replays {
   bool divide(std::vector<Segment>& into, size_t begin, size_t end);
   /// False if the device refuses: then nothing ran, and the node where it did so is by itself from now on.
   bool capture(std::vector<Segment>& into, size_t begin, size_t end);
-  /// False for a node that has no place beside replays.
-  bool set_apart(size_t node, const char* why);
+  bool has_gradient(size_t node) const;
   void run_alone(std::vector<Segment>& into, size_t begin, size_t end);
   void replay(Segment& segment);
   /// If a replay makes it, it has to stay where it lies.
