@@ -11,6 +11,7 @@ namespace ltr {
 namespace {
 
 constexpr size_t kLine = 64;
+constexpr size_t kPage = 4096;
 constexpr size_t kHugePage = size_t(2) << 20;
 constexpr size_t kLeastSegment = size_t(32) << 20;
 constexpr size_t kLeastRest = 4096;  // less is left with the block
@@ -129,11 +130,12 @@ LargeBlocks::Block* LargeBlocks::grow(size_t bytes) {
 }
 
 size_t LargeBlocks::give_back() {
-  constexpr size_t kPage = 4096;
   size_t given = 0;
   for (Segment& segment : segments_) {
     Block* last = static_cast<Block*>(segment.begin);
-    while (!last->is_last) last = after(last);
+    for (; !last->is_last; last = after(last)) {
+      if (last->is_free) empty(last);
+    }
     if (!last->is_free) continue;
     // The head stays, unless nothing of the segment is in use.
     const size_t before = size_t(reinterpret_cast<char*>(last) - static_cast<char*>(segment.begin));
@@ -150,6 +152,13 @@ size_t LargeBlocks::give_back() {
   std::erase_if(segments_, [](const Segment& segment) { return segment.size == 0; });
   mapped_ -= given;
   return given;
+}
+
+/// The pages between blocks in use go back, too, and their place stays: one that is kept in the middle holds nothing else.
+void LargeBlocks::empty(Block* block) {
+  const size_t begin = round_up(reinterpret_cast<uintptr_t>(block + 1), kPage);
+  const size_t end = (reinterpret_cast<uintptr_t>(block) + block->size) / kPage * kPage;
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
 /// Makes `block` as small as `size`; the rest is free.

@@ -22,7 +22,8 @@ class LargeBlocks {
   /// theirs, so that arrays of a round size do not begin in the same lines of a cache.
   void* take(size_t bytes);
   void give(void* memory);
-  /// Gives the system what is free at the ends of segments; how many bytes. Where memory ends it may be what others need.
+  /// Gives the system what is free: the pages of all, and the ends of segments with their addresses, of which it says how many bytes. Where
+  /// memory ends it may be what others need.
   size_t give_back();
   /// What `take` gave, in bytes.
   static size_t size_of(const void* memory);
@@ -42,6 +43,7 @@ class LargeBlocks {
   void remove(Block* block);
   Block* grow(size_t bytes);
   void cut(Block* block, size_t size);
+  static void empty(Block* block);
   static Block* after(Block* block);
 
   /// Free blocks by the bits of their size, each list from the smallest on. They are linked in their heads: where memory ends,

@@ -2,7 +2,9 @@
 
 #include <ATen/ATen.h>
 #include <doctest/doctest.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <mutex>
@@ -110,6 +112,32 @@ TEST_CASE("more than the system has is refused") {
   void* const small = blocks.take(100);
   CHECK(small != nullptr);
   blocks.give(small);
+}
+
+TEST_CASE("what lies between two blocks in use goes back to the system, and comes again") {
+  LargeBlocks blocks;
+  constexpr size_t kBytes = size_t(8) << 20;
+  void* const first = blocks.take(kBytes);
+  void* const middle = blocks.take(kBytes);
+  void* const last = blocks.take(kBytes);
+  for (void* const one : {first, middle, last}) std::memset(one, 1, kBytes);
+  const auto resident = [&] {
+    const auto page = reinterpret_cast<uintptr_t>(middle) / 4096 * 4096;
+    std::vector<unsigned char> pages(kBytes / 4096);
+    REQUIRE(::mincore(reinterpret_cast<void*>(page), kBytes, pages.data()) == 0);
+    return std::count_if(pages.begin(), pages.end(), [](unsigned char one) { return one % 2 == 1; });
+  };
+  CHECK(resident() == int64_t(kBytes / 4096));
+  blocks.give(middle);
+  blocks.give_back();
+  CHECK(resident() < 8);
+  CHECK(static_cast<char*>(first)[kBytes - 1] == 1);
+  CHECK(static_cast<char*>(last)[0] == 1);
+  CHECK(blocks.take(kBytes) == middle);
+  blocks.give_back();  // the end of the segment
+  std::memset(middle, 2, kBytes);
+  CHECK(static_cast<char*>(first)[kBytes - 1] == 1);
+  CHECK(static_cast<char*>(last)[0] == 1);
 }
 
 }  // namespace ltr
