@@ -83,13 +83,13 @@ std::unique_ptr<Replay> Capture::capture(size_t draws, const std::function<std::
   open_ = &graph->draws();
   try {
     compute();
+    open_ = nullptr;
+    graph->graph().capture_end();
   } catch (...) {
     open_ = nullptr;
     break_off(graph->graph(), device, *pool_);
     throw;
   }
-  open_ = nullptr;
-  graph->graph().capture_end();
   return graph;
 }
 

@@ -128,7 +128,7 @@ void Reference::run(size_t begin, size_t end) {
     const Node& node = graph_.nodes[i];
     at(node.location);
     if (!leaves_out(node)) {
-      const ModeScope mode(node.is_training, has_autograd_ && needs_grad(node));
+      const ModeScope mode(node.is_training, needs_grad(node));
       const DrawScope draws({key, node.site.value_or(0)});
       kCalls[size_t(node.op)](node, values_);
       if (noted_ != nullptr) note(node);
@@ -139,7 +139,8 @@ void Reference::run(size_t begin, size_t end) {
 }
 
 bool Reference::needs_grad(const Node& node) const {
-  return std::ranges::any_of(node.results, [&](ValueId id) { return id != kNone && graph_.values[id].needs_grad; });
+  return has_autograd_ &&
+         std::ranges::any_of(node.results, [&](ValueId id) { return id != kNone && graph_.values[id].needs_grad; });
 }
 
 bool Reference::leaves_out(const Node& node) {

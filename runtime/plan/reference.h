@@ -27,7 +27,8 @@ class Reference {
   void leave_out_what_is_sized() { leaves_out_sized_ = true; }
   /// From now on nodes run with autograd, where one of their results needs a gradient.
   void run_with_autograd() { has_autograd_ = true; }
-  bool has_autograd() const { return has_autograd_; }
+  /// Whether autograd goes through `node`.
+  bool needs_grad(const Node& node) const;
   /// Nothing is there but `constants`.
   void clear(const std::unordered_map<ValueId, Tensor>& constants);
   /// Runs nodes `begin` to `end`; draws come from the key of this thread, each at its own site. Errors are those of the functions,
@@ -36,7 +37,6 @@ class Reference {
 
  private:
   void note(const Node& node);
-  bool needs_grad(const Node& node) const;
   bool leaves_out(const Node& node);
 
   const Graph& graph_;

@@ -100,10 +100,7 @@ void Replays::run(size_t at) {
 }
 
 bool Replays::has_gradient(size_t node) const {
-  return reference_.has_autograd() && (graph_.nodes[node].op == Op::loss_gradients ||
-                                       std::ranges::any_of(graph_.nodes[node].results, [&](ValueId id) {
-                                         return id != kNone && graph_.values[id].needs_grad;
-                                       }));
+  return graph_.nodes[node].op == Op::loss_gradients || reference_.needs_grad(graph_.nodes[node]);
 }
 
 bool Replays::divide(std::vector<Segment>& into, size_t begin, size_t end) {
