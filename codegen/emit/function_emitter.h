@@ -67,6 +67,14 @@ class FunctionEmitter {
   std::vector<cpp::Expr> text_part(ir::ValueId id, const std::string& format);
   cpp::Expr joined_text(const std::vector<ir::ValueId>& ids, const ir::Texts& formats, const std::string& between);
   cpp::Expr make_value(const ir::Op& op);
+  cpp::Expr make_tensor(const ir::Op& op, const std::string& kind);
+  cpp::Expr weights_at(const ir::Op& op);
+  cpp::Expr join_weights(const ir::Op& op);
+  cpp::Expr choose(const ir::Op& op);
+  cpp::Expr aggregate(const ir::Op& op);
+  cpp::Expr item(const ir::Op& op);
+  cpp::Expr check_shape(const ir::Op& op);
+  cpp::Expr overfit(const ir::Op& op);
   /// `ltr::build::Arguments().add(…)…` of the operands from `first` on, one for each of the op's `names`.
   cpp::Expr arguments(cpp::Expr rows, const ir::Op& op, size_t first);
   cpp::Expr row(cpp::Expr rows, const std::string& name, const std::string& type_text, const ir::Loc& loc,
@@ -83,13 +91,24 @@ class FunctionEmitter {
   cpp::Expr fields(const std::vector<ir::Field>& fields);
   cpp::Expr fields(const std::vector<ir::Field>& fields, std::vector<std::vector<cpp::Expr>> sizes);
   cpp::Expr slot(const ir::Op& op);
+  std::vector<cpp::Expr> uses(const ir::Op& op, size_t from = 0);
+
+  // Ops without a value (emit_statement.cpp, emit_build.cpp).
   void construct(const ir::Op& op, const ir::Op* next);
   void statement(const ir::Op& op);
+  void on_context(const std::string& method, std::vector<cpp::Expr> args, const ir::Op& op);
+  void on_settings(const std::string& method, std::vector<cpp::Expr> args, const ir::Op& op);
+  void write_buffer(const ir::Op& op);
+  void make_init(const ir::Op& op);
+  void load_weights(const ir::Op& op);
+  void check_hparam(const ir::Op& op);
+  void check_setting(const ir::Op& op);
+  void list_call(const ir::Op& op);
+  void add_stream(const ir::Op& op);
   void log_value(const ir::Op& op);
   void call_metric(const ir::Op& op);
   void make_metric(const ir::Op& op);
   void set_batch(const ir::Op& op);
-  std::vector<cpp::Expr> uses(const ir::Op& op, size_t from = 0);
 
   const ir::Function& function_;
   Context& cx_;
