@@ -21,12 +21,13 @@ constexpr int64_t kMockRecords = 4096;
 /// Stands for a dim that differs between batches, besides the batch dim.
 constexpr int64_t kMockDim = 8;
 
-/// Standard normal numbers, in pieces of a table that is drawn once: to draw each anew takes longer than many a step.
+/// Numbers in [0, 1), which are also targets of `bce`, rates, and class 0 where a step rounds them to whole numbers. In
+/// pieces of a table that is drawn once: to draw each anew takes longer than many a step.
 class MockNumbers {
  public:
   explicit MockNumbers(uint64_t seed) {
     seed_random(random_key(seed, "mock", {}));
-    table_ = fill_normal(at::empty({kTable}, at::kFloat), 0, 1);
+    table_ = fill_uniform(at::empty({kTable}, at::kFloat), 0, 1);
   }
 
   void fill(float* out, int64_t count, uint64_t key) const {
@@ -83,7 +84,7 @@ class MockBatches : public Stage {
         numbers.fill(tensor.mutable_data_ptr<float>(), tensor.numel(),
                      random_key(at.seed, "mock", {uint64_t(at.epoch), uint64_t(at.index), i}));
       else if (tensor.is_floating_point())
-        tensor = fill_normal(std::move(tensor), 0, 1);
+        tensor = fill_uniform(std::move(tensor), 0, 1);
       else if (are_lengths(schema_[i].name))
         tensor = fill_whole(std::move(tensor), 1, kMockDim + 1);
       else

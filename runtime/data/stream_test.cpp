@@ -456,35 +456,4 @@ TEST_CASE("rows from outside pass through the maps of a stream") {
   CHECK(at::equal(aten(record[0].tensor), at::tensor({3, 9, 5, 25}, at::kLong).view({2, 2})));
 }
 
-TEST_CASE("mock data opens nothing and has the batch's types") {
-  set_mock_data(true);
-  const Stream stream = collate(mnist("/nowhere", true), 16, true);
-  data::LoaderOptions options;
-  options.batch = {{"image", DType::Float, {-1, 1, 28, 28}, ""}, {"label", DType::I64, {-1}, ""}};
-  options.mock = true;
-  data::Loader loader(stream, options);
-  loader.start(0);
-  Batch batch;
-  CHECK(loader.next(batch));
-  CHECK(batch.fields[0].shape() == Ints{16, 1, 28, 28});
-  CHECK(batch.fields[1].dtype() == DType::I64);
-  set_mock_data(false);
-}
-
-TEST_CASE("mock lengths are of what is there: none is 0, none longer than the padded field") {
-  set_mock_data(true);
-  const Stream stream = collate(jsonl("/nowhere", {{"ids", DType::I64, {-1}, ""}}), 64, true, 0.0, {{"ids", "n"}});
-  data::LoaderOptions options;
-  options.batch = {{"ids", DType::I64, {-1, -1}, ""}, {"n", DType::I64, {-1}, ""}};
-  options.mock = true;
-  data::Loader loader(stream, options);
-  loader.start(0);
-  Batch batch;
-  CHECK(loader.next(batch));
-  const at::Tensor lengths = aten(batch.fields[1]);
-  CHECK(lengths.min().item<int64_t>() == 1);
-  CHECK(lengths.max().item<int64_t>() == batch.fields[0].shape()[1]);
-  set_mock_data(false);
-}
-
 }  // namespace ltr
