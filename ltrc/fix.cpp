@@ -42,7 +42,7 @@ std::vector<const Diagnostic*> choose(const std::vector<Diagnostic>& diagnostics
   for (const Diagnostic& diagnostic : diagnostics) {
     const std::vector<Fix>& fixes = diagnostic.fixes;
     const bool is_free = std::all_of(fixes.begin(), fixes.end(), [&](const Fix& fix) {
-      return files.contains(fix.span.source) &&
+      return !fix.is_guess && files.contains(fix.span.source) &&
              std::none_of(taken.begin(), taken.end(),
                           [&](const source::Span& other) { return overlap(fix.span, other); });
     });

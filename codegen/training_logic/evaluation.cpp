@@ -36,7 +36,15 @@ void report_misfit(const Misfit& misfit, Sink& sink) {
 }  // namespace
 
 void check_activations(const Findings& findings, Sink& sink) {
+  // One activation that several take, at the end of a chain, is one mistake.
+  std::map<Span, diagnostics::Diagnostic> found;
+  std::set<Span> seen;
   for (const Doubled& doubled : findings.doubled) {
+    if (!seen.insert(doubled.span).second) continue;  // `step test = val` takes it where `val` does.
+    if (const auto told = found.find(doubled.activation.span); told != found.end()) {
+      told->second.label(doubled.span, "`{}` takes it, too", doubled.taker);
+      continue;
+    }
     const std::string_view name = library::info(doubled.activation.function).name;
     diagnostics::Diagnostic diagnostic = diag::double_activation(doubled.span, doubled.taker, std::string(name));
     diagnostic.label(doubled.activation.span, "`{}` here", name);
@@ -44,8 +52,9 @@ void check_activations(const Findings& findings, Sink& sink) {
     const std::string other = doubled.takes_both ? ", or declare it with `logits = false`" : "";
     diagnostic.note("`{}` applies it itself; {}", doubled.taker, twice)
         .help("give it the values before `{}`{}", name, other);
-    sink.report(std::move(diagnostic));
+    found.emplace(doubled.activation.span, std::move(diagnostic));
   }
+  for (auto& [place, diagnostic] : found) sink.report(std::move(diagnostic));
   for (const Misfit& one : findings.misfits) report_misfit(one, sink);
 }
 

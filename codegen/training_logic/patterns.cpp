@@ -91,7 +91,7 @@ void report_unmatched(const Pattern& pattern, const std::string* before, const H
     diagnostic.note("there are {}", group_words());
   } else if (const auto near = diagnostics::suggest(pattern.text, names_for(pattern, heap))) {
     const Span text{pattern.span.source, pattern.span.begin + 1, pattern.span.end - 1};
-    diagnostic.help("did you mean \"{}\"?", *near).fix(text, *near);
+    diagnostic.help("did you mean \"{}\"?", *near).guess(text, *near);
   } else if (!pattern.weights.empty()) {
     std::string list;
     for (size_t i = 0; i < std::min<size_t>(pattern.weights.size(), 6); ++i)

@@ -45,10 +45,11 @@ struct Label {
   std::string message;
 };
 
-/// A change of the source that is right whenever it is offered.
+/// A change of the source. It is right whenever it is offered, or a guess, which editors offer and nobody makes unasked.
 struct Fix {
   Span span;  ///< empty: an insertion
   std::string replacement;
+  bool is_guess = false;
 };
 
 /// One message. Made by the functions in `diag`, which the tables generate; what else it says is chained:
@@ -79,7 +80,11 @@ struct Diagnostic {
     return *this;
   }
   Diagnostic& fix(Span where, std::string replacement) & {
-    fixes.push_back({where, std::move(replacement)});
+    fixes.push_back({where, std::move(replacement), false});
+    return *this;
+  }
+  Diagnostic& guess(Span where, std::string replacement) & {
+    fixes.push_back({where, std::move(replacement), true});
     return *this;
   }
   template <class... Args>

@@ -55,6 +55,46 @@ std::optional<std::string> our_name(std::string_view word, std::span<const Text>
   return std::nullopt;
 }
 
+/// That with the fewest edits.
+std::optional<std::string_view> nearest(std::string_view word, std::span<const std::string_view> candidates) {
+  if (word.size() > kLongest) return std::nullopt;
+  const size_t limit = std::max<size_t>(1, word.size() / 3);
+  std::optional<std::string_view> best;
+  size_t best_distance = limit + 1;
+  std::tuple<size_t, bool, bool, std::string_view> best_rank;
+  for (const std::string_view candidate : candidates) {
+    if (candidate == word || candidate.empty()) continue;
+    const size_t longer = std::max(candidate.size(), word.size());
+    const size_t shorter = std::min(candidate.size(), word.size());
+    if (longer - shorter > limit) continue;
+    const bool same_letters = longer == shorter && lower(candidate) == lower(word);
+    const size_t distance = same_letters ? 0 : edit_distance(word, candidate, best_distance);
+    // A word of one or two letters is one edit from too many others.
+    if (!same_letters && distance >= shorter) continue;
+    if (distance > best_distance || distance > limit) continue;
+    const bool is_swapped = longer == shorter && std::is_permutation(word.begin(), word.end(), candidate.begin());
+    if (word.size() <= 2 && !same_letters && !is_swapped) continue;
+    const bool is_begun = candidate.starts_with(word);
+    const auto rank = std::tuple(distance, !is_swapped, !is_begun, candidate);
+    if (!best || rank < best_rank) {
+      best = candidate;
+      best_distance = distance;
+      best_rank = rank;
+    }
+  }
+  return best;
+}
+
+/// The word of another library, misspelt: `Sequental`.
+std::optional<std::string_view> misspelt_foreign(std::string_view word, WordUse use) {
+  std::vector<std::string_view> words;
+  for (const Row& row : kForeign) words.push_back(row.theirs);
+  for (const Row& row : kAttributes) {
+    if (use == WordUse::Attribute) words.push_back(row.theirs);
+  }
+  return nearest(word, words);
+}
+
 }  // namespace
 
 size_t edit_distance(std::string_view a, std::string_view b, size_t limit) {
@@ -95,38 +135,53 @@ std::optional<std::string> renamed(std::string_view word, std::span<const std::s
   return our_name(word, candidates);
 }
 
-std::optional<std::string> suggest(std::string_view word, std::span<const std::string_view> candidates) {
+std::optional<std::string> suggest(std::string_view word, std::span<const std::string_view> candidates, WordUse use) {
   if (auto ours = our_name(word, candidates)) return ours;
-  if (foreign_advice(word) || word.size() > kLongest) return std::nullopt;
-  const size_t limit = std::max<size_t>(1, word.size() / 3);
-  std::optional<std::string_view> best;
-  size_t best_distance = limit + 1;
-  bool best_is_swapped = false;
-  for (const std::string_view candidate : candidates) {
-    if (candidate == word || candidate.empty()) continue;
-    const size_t longer = std::max(candidate.size(), word.size());
-    const size_t shorter = std::min(candidate.size(), word.size());
-    if (longer - shorter > limit) continue;
-    const bool same_letters = longer == shorter && lower(candidate) == lower(word);
-    const size_t distance = same_letters ? 0 : edit_distance(word, candidate, best_distance);
-    // A word of one or two letters is one edit from too many others.
-    if (!same_letters && distance >= shorter) continue;
-    if (distance > best_distance || distance > limit) continue;
-    const bool is_swapped = longer == shorter && std::is_permutation(word.begin(), word.end(), candidate.begin());
-    if (word.size() <= 2 && !same_letters && !is_swapped) continue;
-    if (!best || std::tuple(distance, !is_swapped, candidate) < std::tuple(best_distance, !best_is_swapped, *best)) {
-      best = candidate;
-      best_distance = distance;
-      best_is_swapped = is_swapped;
-    }
-  }
-  if (!best) return std::nullopt;
-  return std::string(*best);
+  if (foreign_advice(word, use)) return std::nullopt;
+  const auto near = nearest(word, candidates);
+  return near ? std::optional(std::string(*near)) : std::nullopt;
 }
 
 std::optional<std::string> suggest(std::string_view word, const std::vector<std::string>& candidates) {
   const std::vector<std::string_view> views(candidates.begin(), candidates.end());
   return suggest(word, std::span<const std::string_view>(views));
+}
+
+void add_near(Diagnostic& diagnostic, std::string_view word, Span span, const std::string& near) {
+  const std::string written = lower(word);
+  const std::string meant = lower(near);
+  const bool is_renamed =
+      std::ranges::any_of(kRenamed, [&](const Row& row) { return row.theirs == word && row.text == near; });
+  const bool is_slip =
+      written.size() == meant.size() && std::is_permutation(written.begin(), written.end(), meant.begin());
+  diagnostic.help("did you mean `{}`?", near);
+  if (is_renamed || is_slip)
+    diagnostic.fix(span, near);
+  else
+    diagnostic.guess(span, near);
+}
+
+bool did_you_mean(Diagnostic& diagnostic, const std::string& word, Span span, const std::vector<std::string>& known,
+                  WordUse use) {
+  // A word in quotes keeps them.
+  const bool is_quoted = use == WordUse::Name && span.end - span.begin == word.size() + 2;
+  const Span place = is_quoted ? Span{span.source, span.begin + 1, span.end - 1} : span;
+  const std::vector<std::string_view> views(known.begin(), known.end());
+  if (const auto ours = our_name<std::string_view>(word, views)) {
+    add_near(diagnostic, word, place, *ours);
+    return true;
+  }
+  const auto near = suggest(word, views, use);
+  std::optional<std::string_view> theirs;
+  if (foreign_advice(word, use))
+    theirs = word;
+  else if (!renamed(word))
+    theirs = misspelt_foreign(word, use);
+  if (theirs && (!near || edit_distance(word, *theirs) < edit_distance(word, *near)))
+    diagnostic.help("{}", std::string(*foreign_advice(*theirs, use)));
+  else if (near)
+    add_near(diagnostic, word, place, *near);
+  return theirs || near;
 }
 
 std::vector<std::string> longer_forms(std::string_view word, const std::vector<std::string>& candidates) {
@@ -141,6 +196,21 @@ std::string listed(std::span<const std::string> names) {
   std::string text;
   for (size_t i = 0; i < names.size(); ++i) text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
   return text;
+}
+
+std::string what_it_has(std::string_view word, std::vector<std::string> names) {
+  const auto joined = [&] {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+    return text;
+  };
+  if (names.size() <= kMostListed) return "it has " + joined();
+  const auto farness = [&](const std::string& name) {
+    return double(edit_distance(word.substr(0, kLongest), name)) / double(std::max(word.size(), name.size()));
+  };
+  std::ranges::stable_sort(names, {}, farness);
+  names.resize(kMostListed);
+  return "among others it has " + joined();
 }
 
 }  // namespace ltr::diagnostics

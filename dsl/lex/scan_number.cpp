@@ -159,7 +159,7 @@ void Scanner::scan_unit(size_t number_begin) {
     }
     diagnostics::Diagnostic diagnostic = diag::unknown_unit(span(begin, end), word);
     if (near) {
-      diagnostic.help("did you mean `{}`?", *near).fix(span(begin, end), *near);
+      add_near(diagnostic, word, span(begin, end), *near);
     } else {
       diagnostic.help("units are epochs, steps, ms, s, min, h, KiB, MiB and GiB");
     }

@@ -110,7 +110,7 @@ void help_pattern(const State& state, Iter at, diagnostics::Diagnostic& diagnost
 /// The word that was probably meant, of those that may stand here.
 bool help_near_word(const State& state, Iter at, diagnostics::Diagnostic& diagnostic) {
   const auto near = diagnostics::suggest(state.text(*at), expected_words(state));
-  if (near) diagnostic.help("did you mean `{}`?", *near).fix(at->span, *near);
+  if (near) add_near(diagnostic, state.text(*at), at->span, *near);
   return near.has_value();
 }
 

@@ -143,35 +143,41 @@ struct Resolver {
     }
   }
 
-  /// `import file.{name}`: the name in each name space that has it.
-  void take_names(uint32_t index, const ast::Import& import, const Names& from, const std::string& what) {
+  /// One name of `import file.{name}`, in each name space that has it. False if none has.
+  bool take_name(uint32_t index, const ast::Name& name, const Names& from) {
+    const Names& own = graph.modules[index];
     Names& imported = graph.modules[index].imported;
+    bool is_there = false;
+    for (const auto names : {&Names::symbols, &Names::topologies, &Names::experiments}) {
+      const auto found = (from.*names).find(name.text);
+      if (found == (from.*names).end() || name.text.starts_with("_")) continue;
+      is_there = true;
+      if (const auto declared = (own.*names).find(name.text);
+          declared != (own.*names).end() && declared->second.kind != SymbolKind::Error) {
+        sink.report(diag::duplicate_name(declared->second.span, name.text).label(name.span, "imported already"));
+        continue;
+      }
+      const auto [place, is_new] = (imported.*names).try_emplace(name.text, found->second);
+      if (!is_new && place->second.decl != found->second.decl && place->second.kind != SymbolKind::Error)
+        sink.report(diag::duplicate_name(name.span, name.text).label(place->second.span, "imported already"));
+    }
+    return is_there;
+  }
+
+  void take_names(uint32_t index, const ast::Import& import, const Names& from, const std::string& what) {
     for (const ast::Name& name : import.names) {
-      bool is_there = false;
-      const auto take = [&](const std::map<std::string, Symbol>& names, std::map<std::string, Symbol>& into) {
-        const auto found = names.find(name.text);
-        if (found == names.end() || name.text.starts_with("_")) return;
-        is_there = true;
-        const auto [place, is_new] = into.try_emplace(name.text, found->second);
-        if (!is_new && place->second.decl != found->second.decl && place->second.kind != SymbolKind::Error)
-          sink.report(diag::duplicate_name(name.span, name.text).label(place->second.span, "imported already"));
-      };
-      take(from.symbols, imported.symbols);
-      take(from.topologies, imported.topologies);
-      take(from.experiments, imported.experiments);
-      if (is_there) continue;
+      if (take_name(index, name, from)) continue;
       std::vector<std::string> known;
       for (const auto* names : {&from.symbols, &from.topologies, &from.experiments}) {
         for (const auto& [candidate, symbol] : *names) {
           if (!candidate.starts_with("_")) known.push_back(candidate);
         }
       }
+      // The rest of the file may be right, and use what was meant.
+      if (const auto near = diagnostics::suggest(name.text, known)) take_name(index, {*near, name.span}, from);
       diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, what, name.text);
-      if (const auto near = diagnostics::suggest(name.text, known)) {
-        diagnostic.help("did you mean `{}`?", *near).fix(name.span, *near);
-      } else if (!known.empty() && known.size() <= diagnostics::kMostListed) {
-        diagnostic.note("it has {}", diagnostics::listed(known));
-      }
+      if (!did_you_mean(diagnostic, name.text, name.span, known) && !known.empty())
+        diagnostic.note("{}", diagnostics::what_it_has(name.text, std::move(known)));
       sink.report(std::move(diagnostic));
       take_poison(index, name);
     }
@@ -185,7 +191,7 @@ struct Resolver {
   }
   void take_poison(uint32_t index, const ast::Import& import) {
     for (const ast::Name& name : import.names) take_poison(index, name);
-    if (import.alias) take_poison(index, *import.alias);
+    if (const auto alias = alias_of(import)) take_poison(index, *alias);
   }
 
   void import_library(uint32_t index, const ast::Import& import) {
@@ -205,7 +211,7 @@ struct Resolver {
     }
     const ast::Name& last = import.path.back();
     if (found.symbols.empty()) {
-      report_no_module(folder, import.path.size() > 1 ? source::join(import.path[1].span, last.span) : last.span);
+      report_no_module(folder, import);
       return take_poison(index, import);
     }
     if (const auto alias = alias_of(import)) {
@@ -224,7 +230,9 @@ struct Resolver {
     return import.alias || import.has_names ? import.alias : std::optional(import.path.back());
   }
 
-  void report_no_module(const std::string& folder, source::Span span) {
+  void report_no_module(const std::string& folder, const ast::Import& import) {
+    const ast::Name& last = import.path.back();
+    const source::Span span = import.path.size() > 1 ? source::join(import.path[1].span, last.span) : last.span;
     std::set<std::string> modules;
     for (const source::EmbeddedFile& file : library_texts) {
       const std::string name(file.name.substr(0, file.name.rfind('.')));
@@ -237,8 +245,12 @@ struct Resolver {
       return name;
     };
     diagnostics::Diagnostic diagnostic = diag::file_not_found(span, "of a module `std." + dotted(folder) + "`");
-    if (const auto near = diagnostics::suggest(folder, known)) {
-      diagnostic.help("did you mean `std.{}`?", dotted(*near)).fix(span, dotted(*near));
+    const std::string module = LibraryIndex::module_of(last.text);
+    if (!module.empty() && "std." + dotted(folder) == module + "." + last.text) {
+      const std::string braced = "{" + last.text + "}";
+      diagnostic.help("what is in a module is named in braces: `import {}.{}`", module, braced).fix(last.span, braced);
+    } else if (const auto near = diagnostics::suggest(folder, known)) {
+      diagnostic.help("did you mean `std.{}`?", dotted(*near)).guess(span, dotted(*near));
     } else {
       std::string list;
       for (const std::string& name : known) {

@@ -82,7 +82,7 @@ Json code_actions(const Snapshot& snapshot, const std::string& uri, const Json& 
     while (title.find('\n') != std::string::npos) title.replace(title.find('\n'), 1, " ");
     actions.push_back({{"title", title},
                        {"kind", "quickfix"},
-                       {"isPreferred", true},
+                       {"isPreferred", !first.is_guess},
                        {"diagnostics", Json::array({to_json(diagnostic, snapshot)})},
                        {"edit", {{"changes", {{uri, edits_of(diagnostic.fixes, snapshot)}}}}}});
   }

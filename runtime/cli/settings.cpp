@@ -171,7 +171,10 @@ void RunSettings::oblige(bool holds, const char* rule, const std::vector<const c
         std::any_of(hparams.begin(), hparams.end(), [&](const char* name) { return setting.path == name; });
     if (is_read) values += (values.empty() ? ": " : ", ") + setting.path + " = " + show(setting.value);
   }
-  faults.push_back(error_at(location, err::obligation_not_met, rule, values));
+  const Error fault = error_at(location, err::obligation_not_met, rule, values);
+  // A size that does not fit is needed at each use.
+  if (std::ranges::any_of(faults, [&](const Error& one) { return one.message == fault.message; })) return;
+  faults.push_back(fault);
 }
 
 void RunSettings::oblige_settings(bool holds, const char* rule, const std::vector<const char*>& paths,

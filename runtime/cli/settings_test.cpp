@@ -127,6 +127,7 @@ TEST_CASE("what rests on a value that breaks its rule is no second fault") {
   settings.check_hparam("width", fits_width(width.whole), fits_width);
   settings.oblige(false, "width % 4 == 0", {"width"}, {"a.ltr", 2, 2});
   settings.oblige(false, "D % heads == 0", {}, {"a.ltr", 3, 2});
+  settings.oblige(false, "D % heads == 0", {}, {"a.ltr", 4, 2});  // the same at another use
   REQUIRE(settings.faults.size() == 2);
   CHECK(settings.faults[0].code == "R2004");
   CHECK(settings.faults[1].message == "`D % heads == 0` does not hold");

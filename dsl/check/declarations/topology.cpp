@@ -111,8 +111,7 @@ class TopologyChecker {
   }
 
   void suggest(diagnostics::Diagnostic diagnostic, const ast::Name& name, const std::vector<std::string>& known) {
-    if (const auto near = diagnostics::suggest(name.text, known))
-      diagnostic.help("did you mean `{}`?", *near).fix(name.span, *near);
+    if (const auto near = diagnostics::suggest(name.text, known)) add_near(diagnostic, name.text, name.span, *near);
     cx_.report(std::move(diagnostic));
   }
 

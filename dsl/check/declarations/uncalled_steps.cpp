@@ -71,7 +71,7 @@ void check_uncalled_steps(Context& cx) {
       if (fn->is_told_log) continue;  // E0423 asks for the name that is meant.
       diagnostics::Diagnostic diagnostic = diag::uncalled_step(fn->ast->name.span, name);
       if (const auto near = step_meant_by(*fn))
-        diagnostic.help("did you mean `{}`?", *near).fix(fn->ast->name.span, *near);
+        add_near(diagnostic, name, fn->ast->name.span, *near);
       else
         diagnostic.help(
             "the trainer calls `train`, `val`, `test` and `predict`; others are called by steps, hooks and tests");

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "dsl/ast/walk.h"
 #include "dsl/check/declarations/declarations.h"
@@ -11,7 +13,7 @@ namespace ltr::check {
 
 namespace {
 
-using Names = std::set<std::string, std::less<>>;
+using Names = std::unordered_set<std::string_view>;  // of the tree
 
 /// What a part of the program reads.
 struct Reads {
@@ -23,7 +25,7 @@ struct Reads {
   void take(const std::optional<ast::Name>& name) {
     if (name) names.insert(name->text);
   }
-  void take_type(const std::string& name) { names.insert(name.substr(0, name.find('.'))); }
+  void take_type(std::string_view name) { names.insert(name.substr(0, name.find('.'))); }
 
   void operator()(const ast::Expr& expr) {
     if (const auto* ref = expr.get<ast::NameRef>()) names.insert(ref->name.text);
@@ -111,7 +113,7 @@ bool is_meant_unused(std::string_view name) { return name.empty() || name.starts
 void warn(Context& cx, const ast::Name& name, const std::string& what, const std::vector<std::string>& near = {}) {
   diagnostics::Diagnostic diagnostic = diag::unused_name(name.span, what + " `" + name.text + "`");
   if (const auto meant = diagnostics::suggest(name.text, near)) {
-    diagnostic.help("did you mean `{}`?", *meant).fix(name.span, *meant);
+    add_near(diagnostic, name.text, name.span, *meant);
   } else if (what.find("import") != std::string::npos) {
     diagnostic.help("take it away");
   } else {
@@ -181,12 +183,11 @@ const std::vector<ast::Item>* items_in(const ast::Decl& decl) {
 }
 
 /// Params and members of a block, model, metric, data or callback, and the locals of its functions.
-void check_items(Context& cx, const ast::Decl& decl, const std::vector<ast::Item>& items, const Reads& program) {
+void check_items(Context& cx, const ast::Decl& decl, const std::vector<ast::Item>& items, const Reads& own,
+                 const Reads& program) {
   const auto found = cx.objects.find(&decl);
   if (found == cx.objects.end()) return;
   const ObjectInfo& object = *found->second;
-  Reads own;
-  own(decl);
   for (const ast::Param& param : written_params(decl)) {
     if (!is_meant_unused(param.name.text) && !own.names.contains(param.name.text))
       warn(cx, param.name, "the parameter");
@@ -195,11 +196,11 @@ void check_items(Context& cx, const ast::Decl& decl, const std::vector<ast::Item
   Names told;
   for (const Names& owned : own.owned) {
     const bool is_any_read =
-        std::any_of(owned.begin(), owned.end(), [&](const std::string& name) { return own.names.contains(name); });
+        std::any_of(owned.begin(), owned.end(), [&](std::string_view name) { return own.names.contains(name); });
     if (!is_any_read) told.insert(owned.begin(), owned.end());
   }
-  const auto is_named = [&](const std::string& name) {
-    const auto names_it = [&](const std::string& pattern) { return pattern.find(name) != std::string::npos; };
+  const auto is_named = [&](std::string_view name) {
+    const auto names_it = [&](std::string_view pattern) { return pattern.find(name) != std::string_view::npos; };
     return is_meant_unused(name) || told.contains(name) || object.fns.empty() || own.names.contains(name) ||
            program.fields.contains(name) || std::any_of(program.patterns.begin(), program.patterns.end(), names_it);
   };
@@ -244,12 +245,26 @@ std::pair<const ast::Name*, const char*> named_by(const ast::Decl& decl) {
   return {nullptr, ""};
 }
 
+/// The declarations that read a name: the first of them, and whether there are others.
+struct Readers {
+  const ast::Decl* first = nullptr;
+  bool are_several = false;
+};
+
 /// What the main file declares or imports for an experiment of its own.
-void check_module(Context& cx, const std::vector<ast::Decl>& decls, const std::map<const ast::Decl*, Reads>& reads) {
+void check_module(Context& cx, const std::vector<ast::Decl>& decls,
+                  const std::unordered_map<const ast::Decl*, Reads>& reads) {
+  std::unordered_map<std::string_view, Readers> readers;
+  for (const auto& [decl, one] : reads) {
+    for (const std::string_view name : one.names) {
+      const auto [place, is_new] = readers.try_emplace(name, Readers{decl, false});
+      if (!is_new) place->second.are_several = true;
+    }
+  }
   const auto is_read = [&](const ast::Name& name, const ast::Decl& own) {
-    return is_meant_unused(name.text) || std::any_of(reads.begin(), reads.end(), [&](const auto& one) {
-             return one.first != &own && one.second.names.contains(name.text);
-           });
+    if (is_meant_unused(name.text)) return true;
+    const auto found = readers.find(name.text);
+    return found != readers.end() && (found->second.are_several || found->second.first != &own);
   };
   const bool has_experiment = std::any_of(decls.begin(), decls.end(),
                                           [](const ast::Decl& decl) { return decl.get<ast::Experiment>() != nullptr; });
@@ -272,19 +287,21 @@ void check_module(Context& cx, const std::vector<ast::Decl>& decls, const std::m
 void check_unused_names(Context& cx) {
   // What could not be read may have read anything.
   if (cx.sink->has_errors()) return;
-  std::map<const ast::Decl*, Reads> reads;
-  Reads program;
+  std::unordered_map<const ast::Decl*, Reads> reads;
+  Reads program;  // what may be read from elsewhere: fields and patterns
   for (const resolve::Module& module : cx.graph.modules) {
     if (module.is_library) continue;
     for (const ast::Decl& decl : module.ast.decls) {
-      reads[&decl](decl);
-      program(decl);
+      Reads& own = reads[&decl];
+      own(decl);
+      program.fields.insert(own.fields.begin(), own.fields.end());
+      program.patterns.insert(own.patterns.begin(), own.patterns.end());
     }
   }
   for (const resolve::Module& module : cx.graph.modules) {
     if (module.is_library) continue;
     for (const ast::Decl& decl : module.ast.decls) {
-      if (const std::vector<ast::Item>* items = items_in(decl)) check_items(cx, decl, *items, program);
+      if (const std::vector<ast::Item>* items = items_in(decl)) check_items(cx, decl, *items, reads[&decl], program);
       if (const auto* fn = decl.get<ast::Fn>()) check_locals(cx, *fn, nullptr);
     }
   }

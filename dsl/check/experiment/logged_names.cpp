@@ -42,7 +42,9 @@ void check_body_logs(Context& cx, const Body& body) {
     const auto [place, is_new] = first.try_emplace(entry.name, log);
     if (is_new) continue;
     const std::string before = cx.source_text(cx.at(place->second->value).span);
-    if (before == cx.source_text(cx.at(log->value).span)) continue;
+    // The same number twice is that number; a metric is updated twice.
+    const ExprView value = cx.at(log->value);
+    if (before == cx.source_text(value.span) && metric_of(value, cx).empty()) continue;
     cx.report(diag::logged_twice(entry.span, entry.role + "." + entry.name)
                   .label(cx.program.logs[place->second->slot].span, "first here"));
   }

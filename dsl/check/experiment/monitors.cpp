@@ -16,8 +16,7 @@ void report_unknown(Context& cx, const std::string& name, Span span, const Serie
   }
   diagnostics::Diagnostic diagnostic = diag::monitor_unknown(span, name);
   diagnostic.note("logged are: {}", list.empty() ? "nothing" : list);
-  if (const auto near = diagnostics::suggest(name, names))
-    diagnostic.help("did you mean `{}`?", *near).fix(span, *near);
+  if (const auto near = diagnostics::suggest(name, names)) add_near(diagnostic, name, span, *near);
   cx.report(std::move(diagnostic));
 }
 
@@ -111,7 +110,7 @@ void check_filename(Context& cx, const node::Call& call, const SeriesOf& series)
     for (size_t open = pattern.find('{'); open != std::string::npos; open = pattern.find('{', open + 1)) {
       const size_t end = pattern.find_first_of(":}", open);
       const std::string name = pattern.substr(open + 1, end - open - 1);
-      if (name.find('.') == std::string::npos || series.contains(name)) continue;
+      if (name == "epoch" || name == "step" || name == "global_step" || series.contains(name)) continue;
       report_unknown(cx, name, value.span, series);
     }
   }

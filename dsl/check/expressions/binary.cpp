@@ -395,7 +395,10 @@ Expr apply_operator(ast::BinaryOp written, Span op_span, Expr left, Expr right, 
   Context& cx = scope.cx;
   if (written == ast::BinaryOp::In) return check_in(std::move(left), std::move(right), span, scope);
   if (written == ast::BinaryOp::Range) {
+    // Of two ends of the same wrong type it is said once.
+    const bool are_alike = left.type == right.type;
     left = convert(std::move(left), Type::of(Kind::Int), scope, "the beginning of a range");
+    if (left.type.is_error() && are_alike) return error_at(span);
     right = convert(std::move(right), Type::of(Kind::Int), scope, "the end of a range");
     if (left.type.is_error() || right.type.is_error()) return error_at(span);
     return {Type::of(Kind::Range), span, node::Range{cx.keep(std::move(left)), cx.keep(std::move(right))}};

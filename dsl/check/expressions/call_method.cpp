@@ -99,6 +99,7 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
     }
     return apply(field_of(std::move(base), field.name, span, scope), std::move(given), span, scope);
   }
+  const bool is_empty_call = given.empty();
   const Span joined = given.size() == 1 ? given[0].span : Span{};
   given.insert(given.begin(), Given{std::nullopt, nullptr, base, base.span});
   CallSite site{name, field.name.span, span, std::move(given), scope};
@@ -120,6 +121,9 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
     diagnostic.help("a list is joined, and told what stands between: `{}`", list).fix(span, list);
   } else {
     const bool is_near = did_you_mean(diagnostic, name, field.name.span, known, diagnostics::WordUse::Attribute);
+    // `net.parameters()` calls what is no function here.
+    if (is_near && is_empty_call && !diagnostic.fixes.empty() && diagnostic.fixes[0].replacement == "weights")
+      diagnostic.fixes[0].span.end = span.end;
     if (!is_near && (kind == Kind::Str || kind == Kind::Path)) note_known(diagnostic, known);
   }
   cx.report(std::move(diagnostic));

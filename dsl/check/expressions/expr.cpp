@@ -399,7 +399,7 @@ Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const cha
           diagnostics::Diagnostic diagnostic =
               diag::wrong_argument(expr.span, std::string(what) + " must be one of " + choices);
           if (const auto near = near_choice(name->name.text, inner.choices))
-            diagnostic.help("did you mean `{}`?", *near).fix(expr.span, *near);
+            add_near(diagnostic, name->name.text, expr.span, *near);
           else
             did_you_mean(diagnostic, name->name.text, expr.span, inner.choices);
           scope.cx.report(std::move(diagnostic));

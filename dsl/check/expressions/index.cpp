@@ -79,16 +79,30 @@ struct Slicer {
   }
 };
 
+/// `x.max(1)[0]`: elsewhere these are the values, here their first row.
+void warn_of_values(const Expr& base, const ast::Index& index, Scope& scope) {
+  const auto* call = base.get<node::Op>();
+  if (call == nullptr || (call->op != library::Id::Max && call->op != library::Id::Min) || call->args.size() < 2)
+    return;
+  const std::string name(library::info(call->op).name);
+  if (scope.cx.at(call->args[1]).is<node::NoneConst>() || index.items.size() != 1 || !index.items[0].first) return;
+  const auto* place = (*index.items[0].first)->get<ast::IntLiteral>();
+  if (place == nullptr || place->value != 0) return;
+  scope.cx.report(diag::values_alone(source::join(base.span, (*index.items[0].first)->span), name)
+                      .help("leave `[0]` out; the places are given by `arg{}`", name));
+}
+
 }  // namespace
 
 bool lies_within(const std::optional<Polynomial>& index, const Polynomial& size, bool is_bound, const char* of,
                  Span span, Scope& scope) {
-  if (!index || !index->constant() || !size.constant()) return true;
-  const int64_t value = *index->constant(), limit = *size.constant();
-  const int64_t last = is_bound ? limit : limit - 1;
-  if (value >= -limit && value <= last) return true;
-  scope.cx.report(diag::out_of_range(span, (is_bound ? "the bound " : "the index ") + std::to_string(value) +
-                                               " lies outside of " + of + std::to_string(limit)));
+  if (!index) return true;
+  // `n` of `n` elements lies outside whatever `n` is.
+  const std::optional<int64_t> beyond = (*index - size).constant();
+  const std::optional<int64_t> before = (*index + size).constant();
+  if (!(beyond && *beyond >= (is_bound ? 1 : 0)) && !(before && *before < 0)) return true;
+  scope.cx.report(diag::out_of_range(span, (is_bound ? "the bound " : "the index ") + scope.cx.text(*index) +
+                                               " lies outside of " + of + scope.cx.text(size)));
   return false;
 }
 
@@ -172,6 +186,7 @@ Expr check_index(const ast::Expr& expr, const ast::Index& index, Scope& scope) {
                                                     std::to_string(used) + " are indexed"));
     return error_at(expr.span);
   }
+  warn_of_values(base, index, scope);
   const size_t skipped = base.type.dims.size() - used;
   Slicer slicer{scope, expr.span, std::move(base)};
   bool is_lost = false;

@@ -157,22 +157,6 @@ bool is_told_missing(const Type& record, const std::string& field, Context& cx) 
   return cx.missing_fields.try_emplace({cx.text(fields), field}, record.kind).first->second != record.kind;
 }
 
-bool did_you_mean(diagnostics::Diagnostic& diagnostic, const std::string& word, Span span,
-                  const std::vector<std::string>& known, diagnostics::WordUse use) {
-  if (const auto near = diagnostics::suggest(word, known)) {
-    // A word in quotes keeps them.
-    const bool is_quoted = span.end - span.begin == word.size() + 2;
-    const Span place = is_quoted ? Span{span.source, span.begin + 1, span.end - 1} : span;
-    diagnostic.help("did you mean `{}`?", *near).fix(place, *near);
-    return true;
-  }
-  if (const auto advice = diagnostics::foreign_advice(word, use)) {
-    diagnostic.help("{}", std::string(*advice));
-    return true;
-  }
-  return false;
-}
-
 void report_not_in_module(const ast::Name& name, const std::string& module, Scope& scope) {
   const resolve::ModuleGraph& graph = scope.cx.graph;
   std::vector<std::string> known;
@@ -182,7 +166,7 @@ void report_not_in_module(const ast::Name& name, const std::string& module, Scop
   diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, "module `" + module + "`", name.text);
   if (name.text.starts_with("_")) diagnostic.note("names that begin with `_` are private to their file");
   const bool is_near = did_you_mean(diagnostic, name.text, name.span, known);
-  if (!is_near && !known.empty() && known.size() <= diagnostics::kMostListed) note_known(diagnostic, known);
+  if (!is_near && !known.empty()) diagnostic.note("{}", diagnostics::what_it_has(name.text, std::move(known)));
   scope.cx.report(std::move(diagnostic));
 }
 
@@ -207,6 +191,21 @@ std::optional<Span> behind_edition(const Scope& scope) {
     begin = end + 1;
   }
   return std::nullopt;
+}
+
+/// What may be meant by a name that is used so. Schedules, optimizers and what is listed in an experiment have places of their
+/// own.
+std::vector<std::string> names_for(const NameUse& use, const Scope& scope) {
+  std::vector<std::string> names = scope.names();
+  if (use.wanted != nullptr && !use.wanted->is_tensor()) return names;
+  const resolve::LibraryIndex& library = resolve::LibraryIndex::get();
+  for (const char* folder : {"optim/", "schedules/", "callbacks/", "loggers/", "trainer/", "sweep/"}) {
+    for (const std::string& name : library.names(folder)) {
+      const Symbol* symbol = scope.cx.graph.find(scope.module, name);
+      if (symbol == nullptr) std::erase(names, name);
+    }
+  }
+  return names;
 }
 
 /// Those of `names` that are no functions.
@@ -384,12 +383,14 @@ void report_unknown(const ast::Name& name, Scope& scope, const NameUse& use) {
   // What is declared near by is meant more often than what the library holds.
   const bool wants_other = use.wanted != nullptr && !use.wanted->is_error() && use.wanted->kind != Kind::Function;
   const bool is_no_fn = use.is_base || wants_other;
-  const bool is_near = did_you_mean(diagnostic, name.text, name.span,
-                                    is_no_fn ? values_among(scope.near_names(), scope) : scope.near_names());
-  if (!is_near && use.is_updated)
+  const std::vector<std::string> declared = is_no_fn ? values_among(scope.near_names(), scope) : scope.near_names();
+  if (diagnostics::suggest(name.text, declared) || diagnostics::foreign_advice(name.text))
+    did_you_mean(diagnostic, name.text, name.span, declared);
+  else if (use.is_updated)
     diagnostic.help("what is updated has a value before: `{} = …` above this line", name.text);
-  else if (!is_near && !help_of_object(diagnostic, name, use, scope))
-    did_you_mean(diagnostic, name.text, name.span, is_no_fn ? values_among(scope.names(), scope) : scope.names());
+  else if (!help_of_object(diagnostic, name, use, scope))
+    did_you_mean(diagnostic, name.text, name.span,
+                 is_no_fn ? values_among(names_for(use, scope), scope) : names_for(use, scope));
   take_empty_call(diagnostic, use, scope);
   if (use.given != nullptr) rename_arguments(diagnostic, *use.given, scope);
   scope.cx.report(std::move(diagnostic));

@@ -56,7 +56,7 @@ void report_no_origin(const std::string& series, const ast::NameRef& origin, Spa
   diagnostics::Diagnostic diagnostic = diag::monitor_unknown(span, series);
   const std::vector<std::string> names = logged_names(cx);
   if (const auto near = diagnostics::suggest(series, names)) {
-    diagnostic.help("did you mean `{}`?", *near).fix(span, *near);
+    add_near(diagnostic, series, span, *near);
   } else if (!did_you_mean(diagnostic, origin.name.text, origin.name.span, kOrigins)) {
     diagnostic.note("series are of {}: `val.loss`", diagnostics::listed(kOrigins));
   }

@@ -27,7 +27,7 @@ bool help_qualifier(diagnostics::Diagnostic& diagnostic, const std::string& name
     if (!has(cx.graph.modules[target], rest, space)) continue;
     if (!cx.told_qualifiers.emplace(module, qualifier).second) return false;
     diagnostic.help("the file that has it is imported as `{}`: `{}.{}`", alias, alias, rest)
-        .fix({span.source, span.begin, span.begin + uint32_t(qualifier.size())}, alias);
+        .guess({span.source, span.begin, span.begin + uint32_t(qualifier.size())}, alias);
     return true;
   }
   std::vector<std::string> aliases;

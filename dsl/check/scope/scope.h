@@ -68,10 +68,6 @@ struct Scope {
   std::vector<std::string> brought_names() const;
 };
 
-/// Adds what `word` at `span` was probably meant to be: one of `known`, or the form that stands here
-/// for a word of another library. False if nothing is near.
-bool did_you_mean(diagnostics::Diagnostic& diagnostic, const std::string& word, Span span,
-                  const std::vector<std::string>& known, diagnostics::WordUse use = diagnostics::WordUse::Name);
 /// Adds the list of what there is.
 void note_known(diagnostics::Diagnostic& diagnostic, const std::vector<std::string>& known);
 /// The same of names that are there: `there are adam, sgd`.

@@ -50,7 +50,7 @@ void report_misplaced(const ast::Stmt& statement, const ast::Log& log, Scope& sc
   // Of a step that is called otherwise than it is meant, the name is wrong and not the log.
   const Span name = scope.info->ast->name.span;
   diagnostics::Diagnostic diagnostic = diag::log_misplaced(is_meant ? name : statement.span, text);
-  if (is_meant) diagnostic.label(statement.span, "logged here").help("did you mean `{}`?", *near).fix(name, *near);
+  if (is_meant) add_near(diagnostic.label(statement.span, "logged here"), scope.info->name, name, *near);
   scope.cx.report(std::move(diagnostic));
 }
 

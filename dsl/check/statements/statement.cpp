@@ -399,6 +399,9 @@ Stmt check_stmt(const ast::Stmt& statement, Scope& scope) {
     if (written != nullptr && written->measure == host::Measure::Seconds) {
       scope.cx.report(diag::wrong_type(period.span, "`every` counts steps or epochs, and this is a time")
                           .help("write it as `100 steps` or `2 epochs`"));
+    } else if (written != nullptr && written->value < 1) {
+      scope.cx.report(
+          diag::out_of_range(period.span, "`every` counts from 1, and this is " + scope.cx.source_text(period.span)));
     }
     return {span, stmt::Every{scope.cx.keep(std::move(period)), check_nested(s->body, scope)}};
   }

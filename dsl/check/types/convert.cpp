@@ -268,10 +268,12 @@ Expr convert_choice(Expr expr, const Type& wanted, Scope& scope, const char* wha
       diag::wrong_argument(expr.span, std::string(what) + " must be one of " + choices);
   const auto* word = expr.get<node::StrConst>();
   const std::string written = word != nullptr ? word->text : scope.cx.source_text(expr.span);
-  if (const auto ours = diagnostics::renamed(written, known)) {
-    diagnostic.help("did you mean `{}`?", *ours).fix(expr.span, *ours);
+  if (std::find(known.begin(), known.end(), written) != known.end()) {
+    add_cure(diagnostic, expr, wanted, scope.cx);
+  } else if (const auto ours = diagnostics::renamed(written, known)) {
+    add_near(diagnostic, written, expr.span, *ours);
   } else if (const auto near = near_choice(written, known)) {
-    diagnostic.help("did you mean `{}`?", *near).fix(expr.span, *near);
+    add_near(diagnostic, written, expr.span, *near);
   } else if (written == "none" && known == std::vector<std::string>{"mean", "sum"}) {
     diagnostic.help("of each element it is written out: `(x - y) ** 2` instead of `mse(x, y)`");
   } else {

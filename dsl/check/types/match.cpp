@@ -20,10 +20,11 @@ std::string given_text(const Requirement& requirement, const Context& cx) {
 }
 
 void report_false(const Requirement& requirement, Span use, Context& cx) {
+  // The line of the program that asks for it says more than that of the library.
+  const bool is_own = !requirement.use.is_empty() && requirement.use != use;
+  const Span asked_at = is_own ? requirement.use : requirement.origin;
   const auto with_origin = [&](diagnostics::Diagnostic diagnostic) {
-    if (requirement.origin != use && !requirement.origin.is_empty()) {
-      diagnostic.label(requirement.origin, "required here");
-    }
+    if (asked_at != use && !asked_at.is_empty()) diagnostic.label(asked_at, "required here");
     cx.report(std::move(diagnostic));
   };
   if (requirement.is_window) {

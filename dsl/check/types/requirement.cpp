@@ -56,6 +56,11 @@ Rests rests_on(const ExprView& rule, const Context& cx) {
   return latest;
 }
 
+/// How many elements a list has, if its type says so.
+std::optional<Polynomial> length_of(const Type& list) {
+  return list.uniform ? list.value : std::optional(Polynomial(int64_t(list.fields.size())));
+}
+
 /// `rule` with what was given for the params that it names; `place` becomes that of the last of them.
 Expr with_arguments(const ExprView& rule, const Arguments& given, Span& place, Context& cx) {
   const auto* local = rule.get<node::Local>();
@@ -66,7 +71,10 @@ Expr with_arguments(const ExprView& rule, const Arguments& given, Span& place, C
     return given.values[i];
   }
   if (rule.is<node::Self>() && given.receiver != nullptr) return *given.receiver;
-  return with_children(rule, [&](ExprId part) { return cx.keep(with_arguments(cx.at(part), given, place, cx)); });
+  Expr filled =
+      with_children(rule, [&](ExprId part) { return cx.keep(with_arguments(cx.at(part), given, place, cx)); });
+  if (const auto* length = filled.get<node::ListLength>()) filled.type.value = length_of(cx.at(length->list).type);
+  return filled;
 }
 
 /// Whether each option that a rule names is given a value: one that is `none` breaks no rule, and what only the run knows is
@@ -98,6 +106,11 @@ void note_bounds(Requirement& requirement, const Arguments& given, Span& place) 
       if (is_of(given.params[i].type, *side)) place = given.values[i].span;
     }
   }
+}
+
+/// Whether a rule speaks of the length of a list, which is a size once the list is given.
+bool measures_list(const ExprView& rule, const Context& cx) {
+  return rule.is<node::ListLength>() || any_child(rule, [&](ExprId part) { return measures_list(cx.at(part), cx); });
 }
 
 /// Makes a rule that compares sizes of tensors, `numel(x) == B * n`, one of sizes.
@@ -226,7 +239,13 @@ bool put_requirements(const std::vector<Requirement>& requirements, const Bindin
     return !span.is_empty() && cx.graph.modules[cx.graph.module_of(span.source)].is_library;
   };
   bool holds = true;
-  std::set<Span> told;  // One argument is one mistake, also where it is the default of another.
+  // One argument is one mistake, also where it is the default of another, and so is one layer that asks for it twice.
+  std::vector<Span> told;
+  const auto is_told = [&](Span span) {
+    return std::any_of(told.begin(), told.end(), [&](Span one) {
+      return one.source == span.source && (source::join(one, span) == one || source::join(one, span) == span);
+    });
+  };
   for (Requirement requirement : requirements) {
     Span place = use;
     if (requirement.rule && !has_all(*requirement.rule, given, cx)) continue;
@@ -235,13 +254,18 @@ bool put_requirements(const std::vector<Requirement>& requirements, const Bindin
       continue;
     }
     if (requirement.is_where || requirement.is_size) note_bounds(requirement, given, place);
+    if (requirement.rule) {
+      requirement.rule = with_arguments(*requirement.rule, given, place, cx);
+      if (measures_list(*requirement.rule, cx)) compare_sizes(requirement, cx);
+    }
     requirement.left = cx.program.atoms.substitute(requirement.left, binding.dims);
     requirement.right = cx.program.atoms.substitute(requirement.right, binding.dims);
-    if (requirement.rule) requirement.rule = with_arguments(*requirement.rule, given, place, cx);
-    if (is_of_library(requirement.origin) && !is_of_library(place)) requirement.use = place;
-    if (told.contains(place) || require(std::move(requirement), place, scope)) continue;
+    if (requirement.use.is_empty() && is_of_library(requirement.origin) && !is_of_library(place))
+      requirement.use = place;
+    const Span asked_at = requirement.use.is_empty() ? place : requirement.use;
+    if (is_told(place) || is_told(asked_at) || require(std::move(requirement), place, scope)) continue;
     holds = false;
-    told.insert(place);
+    told.insert(told.end(), {place, asked_at});
   }
   return holds;
 }

@@ -74,10 +74,12 @@ bool is_object(SymbolKind kind) {
 void report_unknown_type(const ast::Name& name, Scope& scope) {
   const std::vector<std::string> types = type_names(scope);
   std::vector<std::string> known = types;
-  // Blocks and what else has a type of its name are many; those of the library are not read before they are asked for.
+  // Blocks and what else has a type of its name are many; those of the library are not read before they are asked for, but
+  // begin with a capital.
   for (const std::string& visible : scope.cx.graph.visible(scope.module)) {
     const Symbol* symbol = scope.cx.graph.find(scope.module, visible);
-    if (symbol == nullptr || is_object(symbol->kind)) known.push_back(visible);
+    if (symbol == nullptr ? std::isupper(static_cast<unsigned char>(visible[0])) != 0 : is_object(symbol->kind))
+      known.push_back(visible);
   }
   diagnostics::Diagnostic diagnostic = diag::unknown_type(name.span, name.text);
   if (!help_qualifier(diagnostic, name.text, name.span, resolve::Space::Symbols, scope.module, scope.cx)) return;

@@ -46,7 +46,7 @@ struct UnknownSection : x3::parser<UnknownSection> {
     diagnostics::Diagnostic diagnostic = diag::unknown_section(first->span, state.text(*first));
     const auto near = diagnostics::suggest(state.text(*first), names);
     if (near) {
-      diagnostic.help("did you mean `{}`?", *near).fix(first->span, *near);
+      add_near(diagnostic, state.text(*first), first->span, *near);
     } else {
       diagnostic.help("its sections are {}", diagnostics::listed(names));
     }

@@ -104,7 +104,7 @@ void check_file(Context& cx, const ExprView& read, const node::Op& call, const D
     }
     if (const auto near = diagnostics::suggest(field.name, stored->names)) {
       diagnostic.help("did you mean `{}`?", *near);
-      if (span != read.span) diagnostic.fix(span, *near);
+      if (span != read.span) diagnostic.guess(span, *near);
     }
     cx.report(std::move(diagnostic));
   }

@@ -348,7 +348,7 @@ Expr rule_select_fields(const FnInfo& op, CallSite& site) {
       for (const TypeField& candidate : stream.type.fields) known.push_back(candidate.name);
       diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, "the stream", word);
       if (const auto near = diagnostics::suggest(word, known)) {
-        diagnostic.help("did you mean \"{}\"?", *near).fix(name.span, "\"" + *near + "\"");
+        diagnostic.help("did you mean \"{}\"?", *near).guess(name.span, "\"" + *near + "\"");
       } else {
         note_known(diagnostic, known);
       }
@@ -412,7 +412,7 @@ Expr rule_split_stream(const FnInfo& op, CallSite& site) {
     if (word != nullptr && std::find(known.begin(), known.end(), word->text) == known.end()) {
       diagnostics::Diagnostic diagnostic = diag::unknown_field(field.span, "the stream", word->text);
       if (const auto near = diagnostics::suggest(word->text, known))
-        diagnostic.help("did you mean \"{}\"?", *near).fix(field.span, "\"" + *near + "\"");
+        diagnostic.help("did you mean \"{}\"?", *near).guess(field.span, "\"" + *near + "\"");
       if (diagnostic.helps.empty()) note_known(diagnostic, known);
       if (!is_told_missing(stream.type, word->text, cx)) cx.report(std::move(diagnostic));
       return error_at(site.span);
