@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include <algorithm>
 #include <cmath>
 
@@ -62,8 +64,13 @@ std::optional<Expr> make_quantity(double value, const std::string& unit, Span sp
 
 namespace {
 
-Expr check_quantity(const ast::Expr& expr, const ast::Quantity& quantity) {
-  return *make_quantity(quantity.value, quantity.unit, expr.span);
+Expr check_quantity(const ast::Expr& expr, const ast::Quantity& quantity, Scope& scope) {
+  Expr made = *make_quantity(quantity.value, quantity.unit, expr.span);
+  const auto& written = *made.get<node::Quantity>();
+  if (written.measure != host::Measure::Steps || written.value == std::floor(written.value)) return made;
+  scope.cx.report(diag::wrong_argument(expr.span, "steps are counted whole, and this is " +
+                                                      scope.cx.source_text(expr.span)));
+  return error_at(expr.span);
 }
 
 /// A call of a function, which in a chain lacks its first argument: `leaky_relu(0.2)`, or a list of such calls.
@@ -261,7 +268,7 @@ Expr check_form(const ast::Expr& expr, Scope& scope) {
   if (const auto* e = expr.get<ast::BoolLiteral>()) return {Type::of(Kind::Bool), span, node::BoolConst{e->value}};
   if (expr.get<ast::NoneLiteral>() != nullptr) return none_const(span);
   if (const auto* e = expr.get<ast::StrLiteral>()) return check_string(expr, *e, scope);
-  if (const auto* e = expr.get<ast::Quantity>()) return check_quantity(expr, *e);
+  if (const auto* e = expr.get<ast::Quantity>()) return check_quantity(expr, *e, scope);
   if (const auto* e = expr.get<ast::NameRef>()) return check_name(expr, e->name, scope);
   if (const auto* e = expr.get<ast::Unary>()) return check_unary(expr, *e, scope);
   if (const auto* e = expr.get<ast::Binary>()) return check_binary(expr, *e, scope);
