@@ -56,6 +56,17 @@ class EventFile {
   int file_;
 };
 
+/// An image of a file of events, encoded as PNG.
+struct LoggedImage {
+  std::string tag;
+  int64_t step = 0;
+  std::string png;
+};
+
+/// The images of an event file, in its order. A torn last record is none: the file may still be written. Throws FormatError
+/// with the byte of a record that is damaged, std::system_error if the file cannot be read.
+std::vector<LoggedImage> read_images(const std::string& path);
+
 /// `events.out.tfevents.SECONDS.HOST.PID.N`
 std::string event_file_name(double time, const std::string& host, int pid, int number);
 

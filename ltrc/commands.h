@@ -55,6 +55,13 @@ struct DiffOptions {
 };
 int run_diff(const DiffOptions& options, const Common& common);
 
+struct CompareOptions {
+  std::vector<std::string> runs;  ///< their folders
+  std::string html;               ///< file for a page with their curves in one picture
+  bool json = false;
+};
+int run_compare(const CompareOptions& options);
+
 /// Answers an editor on stdin and stdout until it says `exit` or closes stdin.
 int run_lsp(const Common& common);
 

@@ -63,6 +63,12 @@ void Tools::add_to(CLI::App& app, Common& common) {
   diff->add_option("SIDES", diff_.sides, "two of: FILE, FILE@REVISION, run folder; or BASE..HEAD [FILES]")->required();
   CLI::Option* markdown = diff->add_flag("--markdown", diff_.markdown, "for a review comment");
   diff->add_flag("--json", diff_.json, "for programs")->excludes(markdown);
+
+  CLI::App* compare = add(app, common, "compare", "what runs came to, and in which settings they differ",
+                          [this] { return run_compare(compare_); });
+  compare->add_option("RUN", compare_.runs, "folders of runs, such as runs/mnist/0007")->required()->expected(2, -1);
+  compare->add_option("--html", compare_.html, "write a page with their curves in one picture to this file");
+  compare->add_flag("--json", compare_.json, "for programs");
 }
 
 }  // namespace ltr::driver

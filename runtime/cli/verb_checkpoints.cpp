@@ -25,27 +25,6 @@ struct Kept {
   bool has_weights_only = false;
 };
 
-/// The run of any experiment that `which` means; the newest if it is empty. R2010 if there is none.
-Str run_of(const Program& program, const CommandLine& line, const Str& which) {
-  const Str out = out_dir(line);
-  Str found;
-  fs::file_time_type newest;
-  for (const ExperimentInfo& experiment : program.experiments) {
-    const Str run = find_run(out, experiment.name, line.get("name"), which);
-    if (run.empty()) continue;
-    std::error_code failed;
-    const fs::file_time_type time = fs::last_write_time(run, failed);
-    if (!found.empty() && time <= newest) continue;
-    found = run;
-    newest = time;
-  }
-  if (!found.empty()) return found;
-  throw with_help(
-      error_at({}, err::checkpoint_misfit,
-               which.empty() ? fmt::format("no run in {}", out) : fmt::format("no run {} in {}", which, out)),
-      "it takes the folder, number or name of a run; --out says where runs are");
-}
-
 /// Nothing if it is gone: a run that goes on removes checkpoints while they are looked at.
 Option<Kept> kept_of(const Str& folder, const Str& name) {
   const Str path = folder + "/" + name;
@@ -134,10 +113,7 @@ Str table_of(const Str& run, const std::vector<Kept>& rows, const Str& last, con
 }  // namespace
 
 int run_checkpoints(const Program& program, const CommandLine& line) {
-  if (line.words.size() > 1)
-    throw error_at({}, err::unknown_option,
-                   fmt::format("for the word {}; the run is {}", line.words[1], line.words[0]));
-  const Str run = run_of(program, line, line.words.empty() ? line.get("run") : line.words[0]);
+  const Str run = named_run(program, line);
   const Str folder = run + "/checkpoints";
   const bool is_repair = line.has("repair") && fs::is_directory(folder);
   Option<RunFolder> held;

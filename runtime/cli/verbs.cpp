@@ -33,7 +33,7 @@ const std::vector<VerbInfo>& verb_table() {
        nullptr,
        false,
        {Role::Train, Role::Val}},
-      {"report", 'r', "an HTML page of a run"},
+      {"report", 'r', "writes a page about a run, RUN/report.html: report [RUN]", nullptr, run_report},
       {"checkpoints", 'k', "lists the checkpoints of a run and verifies them: checkpoints [RUN]", nullptr,
        run_checkpoints},
       {"__tests", 'T', "", nullptr, run_tests},

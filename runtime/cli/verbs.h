@@ -27,10 +27,15 @@ int run_predict(Start& start);
 int run_describe(Start& start);
 int run_sweep(Start& start);
 int run_config(Start& start);
+int run_report(const Program& program, const CommandLine& line);
 int run_checkpoints(const Program& program, const CommandLine& line);
 int run_version(const Program& program, const CommandLine& line);
 /// The hidden verb `__tests` of `ltrc test`.
 int run_tests(const Program& program, const CommandLine& line);
+
+/// The run, of any experiment, that the word behind a verb or `--run` means; the newest without them. R2001 for a second word,
+/// R2010 if there is none.
+Str named_run(const Program& program, const CommandLine& line);
 
 /// `./x`, `--help` and `VERB --help`.
 Str help_text(const Program& program, const CommandLine& line, const std::vector<HparamInfo>& hparams);

@@ -1,0 +1,212 @@
+#include "doors/runs/page.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "doors/file.h"
+#include "doors/limits.h"
+#include "doors/number.h"
+#include "doors/runs/comparison.h"
+
+namespace ltr::doors {
+
+namespace {
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      default: out += c;
+    }
+  }
+  return out;
+}
+
+std::string base64(std::string_view bytes) {
+  static constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    uint32_t three = 0;
+    for (size_t k = 0; k < 3; ++k) three = three << 8 | (i + k < bytes.size() ? uint8_t(bytes[i + k]) : 0);
+    for (size_t k = 0; k < 4; ++k) out += i + k > bytes.size() ? '=' : kDigits[three >> (18 - 6 * k) & 63];
+  }
+  return out;
+}
+
+/// The curves, as the script reads them.
+std::string curves_of(std::span<const Run> runs) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Run& run : runs) {
+    const double start = run.events.empty() ? 0 : run.events.front().time;
+    nlohmann::json series = nlohmann::json::array();
+    for (const Series& one : run.series) {
+      nlohmann::json points = nlohmann::json::array();
+      for (const Point& point : thinned(one.points, kMostPoints)) {
+        const double seconds = std::round((point.time - start) * 1000) / 1000;
+        nlohmann::json value = std::isfinite(point.value) ? nlohmann::json(point.value) : nlohmann::json();
+        points.push_back({point.step, point.epoch, start == 0 ? 0 : seconds, std::move(value)});
+      }
+      series.push_back({{"name", one.name}, {"points", std::move(points)}});
+    }
+    list.push_back({{"name", run.name}, {"series", std::move(series)}});
+  }
+  std::string text =
+      nlohmann::json({{"runs", std::move(list)}}).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  // Nothing in it may end the element that it stands in, or begin another.
+  for (size_t at = text.find('<'); at != std::string::npos; at = text.find('<', at)) text.replace(at, 1, "\\u003c");
+  return text;
+}
+
+constexpr std::string_view kControls =
+    "<div class=\"controls\"><label>over <select id=\"axis\"><option>step<option>epoch<option value=\"time\">seconds"
+    "</select></label><label><input type=\"checkbox\" id=\"log\"> logarithmic</label>"
+    "<label>smooth <input type=\"range\" id=\"smooth\" min=\"0\" max=\"0.99\" step=\"0.01\" value=\"0\"></label></div>"
+    "<div class=\"charts\" id=\"charts\"></div>\n";
+
+std::string page(const std::string& title, const std::string& body, std::span<const Run> runs) {
+  std::string out = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
+  out += "<meta name=\"viewport\" content=\"width=device-width\">\n<title>" + escaped(title) + "</title>\n<style>";
+  out += page_style;
+  out += "</style>\n</head>\n<body>\n" + body + "<script type=\"application/json\" id=\"data\">" + curves_of(runs);
+  out += "</script>\n<script>";
+  out += page_script;
+  return out + "</script>\n</body>\n</html>\n";
+}
+
+std::string state_of(const Run& run) {
+  const std::string status = run.about.value("status", "");
+  return "<span class=\"state " + escaped(status) + "\">" + escaped(status) + "</span>";
+}
+
+std::string cell(const std::string& text, bool is_number = false) {
+  return std::string(is_number ? "<td class=\"number\">" : "<td>") + escaped(text) + "</td>";
+}
+
+std::string results_of(const Run& run) {
+  std::string out =
+      "<h2>Results</h2>\n<table><tr><th>name<th class=\"number\">last<th class=\"number\">least"
+      "<th class=\"number\">greatest<th class=\"number\">values</tr>\n";
+  for (const Series& series : run.series) {
+    const Result result = result_of(series);
+    out += "<tr>" + cell(series.name) + cell(shortest(result.last), true) + cell(shortest(result.least), true) +
+           cell(shortest(result.greatest), true) + cell(std::to_string(series.points.size()), true) + "</tr>\n";
+  }
+  return out + "</table>\n";
+}
+
+/// Those that somebody set first, then those that are as they were.
+std::string settings_of(const Run& run) {
+  std::string set, defaults;
+  for (const auto& [path, entry] : run.config.items()) {
+    if (!entry.is_object()) continue;
+    const std::string from = setting_text(entry.value("from", nlohmann::json("")));
+    std::string& into = from == "default" ? defaults : set;
+    into += "<tr>" + cell(path) + cell(setting_text(entry.value("value", nlohmann::json()))) + cell(from) +
+            cell(setting_text(entry.value("at", nlohmann::json("")))) + "</tr>\n";
+  }
+  const std::string head = "<table><tr><th>setting<th>value<th>from<th>at</tr>\n";
+  std::string out = "<h2>Settings</h2>\n" + head + set + "</table>\n";
+  if (!defaults.empty()) out += "<details><summary>defaults</summary>" + head + defaults + "</table></details>\n";
+  return out;
+}
+
+std::string about_of(const Run& run) {
+  std::string out = "<h2>Environment</h2>\n<table>\n";
+  for (const char* name :
+       {"started", "ended", "seed", "world", "hosts", "topology", "toolchain", "git", "data", "command", "parent"}) {
+    const auto value = run.about.find(name);
+    if (value != run.about.end() && !value->is_null())
+      out += "<tr><th>" + std::string(name) + "</th>" + cell(setting_text(*value)) + "</tr>\n";
+  }
+  return out + "</table>\n";
+}
+
+std::string pictures_of(const Run& run) {
+  if (run.pictures.empty()) return "";
+  std::string out = "<h2>Images</h2>\n<div class=\"pictures\">\n";
+  for (const Picture& one : run.pictures) {
+    out += "<figure><img alt=\"" + escaped(one.name) + "\" src=\"data:image/png;base64," + base64(one.png) +
+           "\"><figcaption>" + escaped(one.name) + " <small>step " + std::to_string(one.step) +
+           "</small></figcaption></figure>\n";
+  }
+  return out + "</div>\n";
+}
+
+std::string events_of(const Run& run) {
+  if (run.events.empty()) return "";
+  const double start = run.events.front().time;
+  std::string out =
+      "<h2>Events</h2>\n<details><summary>" + std::to_string(run.events.size()) +
+      " events</summary><table><tr><th class=\"number\">step<th class=\"number\">after<th>event<th></tr>\n";
+  for (const RunEvent& one : run.events) {
+    out += "<tr>" + cell(std::to_string(one.step), true) + cell(duration_text(one.time - start), true) +
+           cell(one.name) + cell(one.text) + "</tr>\n";
+  }
+  return out + "</table></details>\n";
+}
+
+std::string summary_of(const Run& run) {
+  return run.summary.empty() ? "" : "<h2>Model</h2>\n<pre>" + escaped(run.summary) + "</pre>\n";
+}
+
+std::string rows_of(const std::string& title, std::span<const Run> runs, const std::vector<Row>& rows,
+                    bool are_numbers) {
+  if (rows.empty()) return "";
+  std::string out = "<h2>" + title + "</h2>\n<table><tr><th></th>";
+  for (const Run& run : runs) out += (are_numbers ? "<th class=\"number\">" : "<th>") + escaped(run.name) + "</th>";
+  out += "</tr>\n";
+  for (const Row& row : rows) {
+    out += "<tr>" + cell(row.name);
+    for (const std::string& one : row.cells) out += cell(one, are_numbers);
+    out += "</tr>\n";
+  }
+  return out + "</table>\n";
+}
+
+}  // namespace
+
+std::vector<Point> thinned(std::span<const Point> points, size_t most) {
+  if (points.size() <= most) return {points.begin(), points.end()};
+  std::vector<Point> out = {points.front()};
+  const size_t pieces = most / 2 - 1;
+  const auto inner = points.subspan(1, points.size() - 2);
+  for (size_t i = 0; i < pieces; ++i) {
+    const auto piece =
+        inner.subspan(inner.size() * i / pieces, inner.size() * (i + 1) / pieces - inner.size() * i / pieces);
+    const auto [least, greatest] = std::ranges::minmax_element(piece, {}, &Point::value);
+    out.push_back(least < greatest ? *least : *greatest);
+    if (least != greatest) out.push_back(least < greatest ? *greatest : *least);
+  }
+  out.push_back(points.back());
+  return out;
+}
+
+std::string run_page(const Run& run) {
+  std::string body =
+      "<h1>" + escaped(run.name) + " " + state_of(run) + "</h1>\n<p class=\"soft\">" + escaped(run.folder);
+  const std::string reason = setting_text(run.about.value("reason", nlohmann::json("")));
+  if (!reason.empty() && reason != run.about.value("status", "")) body += " · " + escaped(reason);
+  if (const auto seconds = seconds_of(run)) body += " · " + duration_text(*seconds);
+  body += "</p>\n";
+  if (!run.series.empty()) body += "<h2>Curves</h2>\n" + std::string(kControls) + results_of(run);
+  body += pictures_of(run) + settings_of(run) + summary_of(run) + events_of(run) + about_of(run);
+  return page(run.name, body, std::span(&run, 1));
+}
+
+std::string overlay_page(std::span<const Run> runs) {
+  const Comparison found = compare_runs(runs);
+  std::string title;
+  for (const Run& run : runs) title += (title.empty() ? "" : ", ") + run.name;
+  std::string body = "<h1>" + escaped(title) + "</h1>\n" + rows_of("Runs", runs, found.about, false) +
+                     rows_of("Settings that differ", runs, found.settings, false);
+  const bool has_curves = std::ranges::any_of(runs, [](const Run& run) { return !run.series.empty(); });
+  if (has_curves)
+    body += "<h2>Curves</h2>\n" + std::string(kControls) + rows_of("Last values", runs, found.results, true);
+  return page(title, body, runs);
+}
+
+}  // namespace ltr::doors

@@ -1,0 +1,154 @@
+#include "doors/runs/run.h"
+
+#include <unistd.h>
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include <doctest/doctest.h>
+
+#include "doors/file.h"
+#include "doors/runs/comparison.h"
+#include "doors/runs/page.h"
+#include "doors/tfevents.h"
+
+namespace fs = std::filesystem;
+
+namespace ltr::doors {
+
+namespace {
+
+/// A folder `line/0007` that goes with the test.
+struct Folder {
+  Folder() { fs::create_directories(path); }
+  ~Folder() { fs::remove_all(path.parent_path().parent_path()); }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(path / name, std::ios::binary) << text;
+  }
+  fs::path path = fs::temp_directory_path() / ("ltr-run-" + std::to_string(::getpid())) / "line" / "0007";
+};
+
+constexpr const char* kJournal =
+    R"({"kind":"event","event":"start","step":0,"time":10}
+{"kind":"metrics","step":1,"epoch":0,"time":11,"values":{"train/loss":2.5}}
+{"kind":"metrics","step":2,"epoch":0,"time":12,"values":{"train/loss":"NaN"}}
+{"kind":"metrics","step":3,"epoch":0,"time":13,"values":{"train/loss":9}}
+{"kind":"event","event":"start","step":2,"time":20,"from":"step0000002"}
+{"kind":"metrics","step":4,"epoch":1,"time":21,"values":{"train/loss":1.5,"val/loss":"Infinity"}}
+{"kind":"system","step":4,"time":21,"values":{"memory":3}}
+{"kind":"metr)";
+
+}  // namespace
+
+TEST_CASE("what a process records again behind its start stands once; a torn line is none") {
+  const Folder folder;
+  folder.write("run.json", R"({"status": "failed", "best": {"metric": "val/loss", "value": 0.25}})");
+  folder.write("config.json", R"({"lr": {"value": 0.1, "from": "flag", "at": "--lr 0.1"}})");
+  folder.write("log.jsonl", kJournal);
+  const Run run = read_run(folder.path.string(), true);
+  CHECK(run.name == "line/0007");
+  REQUIRE(run.series.size() == 2);
+  const Series* loss = run.find("train/loss");
+  REQUIRE(loss != nullptr);
+  REQUIRE(loss->points.size() == 3);
+  CHECK(std::isnan(loss->points[1].value));
+  CHECK(loss->points[2].step == 4);
+  CHECK(loss->points[2].epoch == 1);
+  CHECK(std::isinf(run.find("val/loss")->points[0].value));
+  CHECK(run.find("memory") == nullptr);
+  REQUIRE(run.events.size() == 2);
+  CHECK(run.events[1].text == R"({"from":"step0000002"})");
+  const Result result = result_of(*loss);
+  CHECK(result.last == 1.5);
+  CHECK(result.least == 1.5);
+  CHECK(result.greatest == 2.5);
+}
+
+TEST_CASE("a folder without run.json is none of a run, and a damaged line is named by its byte") {
+  const Folder folder;
+  CHECK_THROWS_AS(read_run(folder.path.string(), false), FormatError);
+  folder.write("run.json", "{}");
+  CHECK(read_run(folder.path.string(), true).series.empty());
+  folder.write("log.jsonl", "{}\nnull\n");
+  try {
+    read_run(folder.path.string(), false);
+    FAIL("it was read");
+  } catch (const FormatError& error) {
+    CHECK(error.offset == 3);
+  }
+}
+
+TEST_CASE("the newest images of each name are kept, and a damaged record is named by its byte") {
+  const Folder folder;
+  folder.write("run.json", "{}");
+  const std::string path = (folder.path / event_file_name(100, "host", 1, 0)).string();
+  const Image grey{2, 1, 1, {0, 255}};
+  {
+    EventFile file(path, 0, 100);
+    for (int64_t step = 1; step <= int64_t(kMostPictures) + 3; ++step) file.image(step, 100, "val/board", grey);
+    file.scalar(1, 100, "val/loss", 1);
+    file.image(5, 100, "val/other", grey);
+  }
+  const Run run = read_run(folder.path.string(), true);
+  REQUIRE(run.pictures.size() == kMostPictures + 1);
+  CHECK(run.pictures[0].name == "val/board");
+  CHECK(run.pictures[0].step == 4);
+  CHECK(run.pictures[0].png == encode_png(grey));
+  CHECK(run.pictures.back().name == "val/other");
+  CHECK(read_run(folder.path.string(), false).pictures.empty());
+
+  std::string bytes = read_plain_file(path, 1 << 20);
+  std::ofstream(path, std::ios::binary) << bytes.substr(0, bytes.size() - 1);
+  CHECK(read_images(path).size() == kMostPictures + 3);
+  bytes[bytes.size() / 2] = char(bytes[bytes.size() / 2] ^ 1);
+  std::ofstream(path, std::ios::binary) << bytes;
+  CHECK_THROWS_AS(read_images(path), FormatError);
+}
+
+TEST_CASE("a thinned curve keeps its ends, its peaks and its order") {
+  std::vector<Point> points(100'001);
+  for (size_t i = 0; i < points.size(); ++i) points[i] = {int64_t(i), 0, 0, std::sin(double(i))};
+  points[70'001].value = 50;
+  points[30'003].value = -50;
+  const std::vector<Point> thin = thinned(points, 2000);
+  CHECK(thin.size() <= 2000);
+  CHECK(thin.size() > 1900);
+  CHECK(thin.front().step == 0);
+  CHECK(thin.back().step == 100'000);
+  CHECK(std::ranges::is_sorted(thin, {}, &Point::step));
+  CHECK(std::ranges::count(thin, 50.0, &Point::value) == 1);
+  CHECK(std::ranges::count(thin, -50.0, &Point::value) == 1);
+  CHECK(thinned(std::span(points).first(7), 2000).size() == 7);
+}
+
+TEST_CASE("a comparison shows the settings that differ, and the last values of all") {
+  Run one, two;
+  one.config = nlohmann::json::parse(R"({"lr": {"value": 0.1}, "epochs": {"value": 3}, "only": {"value": "a"}})");
+  two.config = nlohmann::json::parse(R"({"lr": {"value": 0.2}, "epochs": {"value": 3}})");
+  one.about = two.about = nlohmann::json::parse(R"({"status": "finished"})");
+  one.series = {{"val/loss", {{1, 0, 0, 0.123456789}}}};
+  const std::vector<Run> runs = {one, two};
+  const Comparison found = compare_runs(runs);
+  REQUIRE(found.settings.size() == 2);
+  CHECK(found.settings[0].name == "lr");
+  CHECK(found.settings[0].cells == std::vector<std::string>{"0.1", "0.2"});
+  CHECK(found.settings[1].cells == std::vector<std::string>{"a", ""});
+  REQUIRE(found.results.size() == 1);
+  CHECK(found.results[0].cells == std::vector<std::string>{"0.123457", ""});
+  CHECK(duration_text(3723) == "1 h 02 min");
+  CHECK(duration_text(125) == "2 min 05 s");
+}
+
+TEST_CASE("no name or text of a run becomes a part of its page") {
+  Run run;
+  run.name = "</title><script>1</script>";
+  run.about = nlohmann::json::object();
+  run.config = nlohmann::json::parse(R"({"a": {"value": "</td><b>", "from": "flag", "at": "\"><i>"}})");
+  run.series = {{"</script><script>2</script>", {{1, 0, 0, 1}}}};
+  const std::string page = run_page(run);
+  for (const char* text : {"<script>1", "<script>2", "<b>", "<i>"}) CHECK(page.find(text) == std::string::npos);
+  CHECK(page.find("&lt;/td&gt;&lt;b&gt;") != std::string::npos);
+}
+
+}  // namespace ltr::doors
