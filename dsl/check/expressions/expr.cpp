@@ -68,8 +68,8 @@ Expr check_quantity(const ast::Expr& expr, const ast::Quantity& quantity, Scope&
   Expr made = *make_quantity(quantity.value, quantity.unit, expr.span);
   const auto& written = *made.get<node::Quantity>();
   if (written.measure != host::Measure::Steps || written.value == std::floor(written.value)) return made;
-  scope.cx.report(diag::wrong_argument(expr.span, "steps are counted whole, and this is " +
-                                                      scope.cx.source_text(expr.span)));
+  scope.cx.report(
+      diag::wrong_argument(expr.span, "steps are counted whole, and this is " + scope.cx.source_text(expr.span)));
   return error_at(expr.span);
 }
 
