@@ -7,6 +7,7 @@
 
 #include "runtime/api/error.h"
 #include "runtime/tensor/device.h"
+#include "runtime/tensor/draw.h"
 #include "runtime/tensor/dtype.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/mode.h"
@@ -70,8 +71,8 @@ Option<std::vector<Tensor>> Recorder::stand_ins(Op op, const std::vector<Argumen
   const size_t at = recorded_.graph.nodes.size();
   if (known_ == nullptr || at >= known_->graph.nodes.size()) return std::nullopt;
   const Node& node = known_->graph.nodes[at];
-  // What draws tells by it where the next draw stands.
-  if (node.op != op || node.site || node.is_training != is_training() || node.block != block_ ||
+  const uint64_t site = DrawScope::here().site;
+  if (node.op != op || node.site.value_or(site) != site || node.is_training != is_training() || node.block != block_ ||
       node.arguments != arguments)
     return std::nullopt;
   const std::vector<Value>&now = recorded_.graph.values, &then = known_->graph.values;
@@ -85,6 +86,7 @@ Option<std::vector<Tensor>> Recorder::stand_ins(Op op, const std::vector<Argumen
       std::ranges::any_of(node.results, [&](ValueId id) { return id != kNone && then[id].needs_grad; });
   // Whether gradients flow is asked anew: by LibTorch, unless it is plain.
   if (!takes_any || !is_as_large || was_trained != (is_trained && c10::GradMode::is_enabled())) return std::nullopt;
+  if (node.site) DrawScope::go_on_at(known_->sites[at]);
   const NoGrad no_grad;
   std::vector<Tensor> results;
   for (const ValueId id : node.results) {
@@ -114,6 +116,7 @@ void Recorder::note(Op op, std::vector<Argument> arguments, const std::vector<co
   for (const Tensor* result : results)
     node.results.push_back(result->defined() ? given(*result, Value::Kind::Result, "") : kNone);
   recorded_.graph.nodes.push_back(std::move(node));
+  recorded_.sites.push_back(DrawScope::here().site);
 }
 
 void Recorder::begin_again() { block_ = ++blocks_; }

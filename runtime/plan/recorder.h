@@ -33,7 +33,7 @@ class Recorder : public StepWatch {
   /// What the graph gives: a loss, or what is logged.
   void output(const Tensor& tensor) { recorded_.graph.outputs.push_back(id_of(tensor)); }
 
-  /// What stands for what `op` would give; nothing where it has to be computed.
+  /// What stands for what `op` would give, as if it had drawn what it draws; nothing where it has to be computed.
   Option<std::vector<Tensor>> stand_ins(Op op, const std::vector<Argument>& arguments) const;
   /// `results` came of `op`.
   void note(Op op, std::vector<Argument> arguments, const std::vector<const Tensor*>& results, Option<uint64_t> site);
