@@ -28,6 +28,7 @@ class WorkMaker {
 
   PlannedWork run_planned() {
     add_weights();
+    leave_rows_alone();
     choose_bandwidth();
     return planned();
   }
@@ -40,8 +41,8 @@ class WorkMaker {
     if (!machinery_.reduce.empty()) work_.wire = 2 / bytes_of(check::Element::Float, machinery_.precision);
     find_units();
     add_weights();
-    choose_bandwidth();
     if (is_planned_) leave_rows_alone();
+    choose_bandwidth();
     // Each gradient is read once, each weight and state read and written.
     work_.update_s = (2 * all_weights_ + all_gradients_ + 2 * all_states_) / bandwidth_ + device_.launch_s;
     if (is_planned_) {

@@ -1,6 +1,7 @@
 #include "dsl/elaborate/planned.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -142,6 +143,7 @@ class CallMaker {
       read(call, parts);
     }
     (operation.is_product ? call.flops : call.operations) = is_sum ? 0 : worked(i, operation.flops.value_or(0));
+    call.operations += turned(i);
     call.gathers = gathers(i);
     if (packs(i)) read(call, packed(i));
     call.writes = {result};
@@ -242,6 +244,7 @@ class CallMaker {
       sums.is_elements = false;
       sums.split = Split::Shares;
       (operation.is_product ? sums.flops : sums.operations) = share;
+      sums.operations += turned(i);
       for (const WeightId id : weights) {
         if (written_.contains(id)) {
           read(sums, written_.at(id));
@@ -271,6 +274,7 @@ class CallMaker {
       read(call, of_batch);
     }
     (operation.is_product ? call.flops : call.operations) = flops - (weights.empty() ? 0 : share);
+    call.operations += turned(i);
     for (const size_t input : into) {
       const size_t value = make_value(size_of(input));
       call.writes.push_back(value);
@@ -281,20 +285,36 @@ class CallMaker {
     add(std::move(call), size_of(into[0]));
   }
 
-  /// Whether a convolution takes 16 products for four sums of nine (`runtime/plan/cpu/lower/winograd.cpp`).
-  bool goes_by_tiles(size_t i) const {
+  /// A convolution that takes 16 products for four sums of nine (`runtime/plan/cpu/lower/winograd.cpp`).
+  struct Tiles {
+    double channels = 0;  ///< that it reads and gives
+    double places = 0;    ///< that it gives, of all images
+    double count = 0;     ///< of all images, with those at the border between two; as many in a line as there are lines
+  };
+  std::optional<Tiles> tiles_of(size_t i) const {
     const Operation& operation = tape_[i];
-    if (kind_of(i) != Cost::Kind::Convolution || operation.weights.empty() || operation.inputs.empty()) return false;
+    if (kind_of(i) != Cost::Kind::Convolution || operation.weights.empty() || operation.inputs.empty()) return {};
     const std::vector<Size>& dims = plan_.tree.weights[operation.weights[0]].dims;
-    if (dims.size() != 4 || dims[2] != 3 || dims[3] != 3) return false;
+    if (dims.size() != 4 || dims[2] != 3 || dims[3] != 3) return {};
     constexpr double kChannels = 16, kPlaces = 49;
     const double given = double(dims[0].value_or(1)), read = double(dims[1].value_or(1));
     const double images = double(plan_.batch.value_or(1));
     // With another stride than 1 it gives fewer places than it reads.
     const double places = size_of(i) / given / images, before = size_of(size_t(operation.inputs[0])) / read / images;
-    return given >= kChannels && read >= kChannels && places >= kPlaces && places > before / 2;
+    if (given < kChannels || read < kChannels || places < kPlaces || places <= before / 2) return {};
+    const double line = std::ceil(std::sqrt(places) / 2) + 1;
+    return Tiles{read + given, places * images, line * line * images};
   }
-  double worked(size_t i, double flops) const { return goes_by_tiles(i) ? flops * 4 / 9 : flops; }
+  bool goes_by_tiles(size_t i) const { return tiles_of(i).has_value(); }
+  double worked(size_t i, double flops) const {
+    const std::optional<Tiles> tiles = tiles_of(i);
+    return tiles ? flops * 16 * tiles->count / (9 * tiles->places) : flops;
+  }
+  /// Numbers of tiles that are made of what is read, and of which is made what is given.
+  double turned(size_t i) const {
+    const std::optional<Tiles> tiles = tiles_of(i);
+    return tiles ? 16 * tiles->count * tiles->channels : 0;
+  }
 
   /// Whether weights are brought into panels once for all threads: of convolutions, and of layers with few rows
   /// (`runtime/plan/cpu/lower/product.cpp`).

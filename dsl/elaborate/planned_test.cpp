@@ -56,6 +56,29 @@ TEST_CASE("what a plan holds when there is most") {
   CHECK(step.peak == 1000 + 1000 + 1000 + 50 + 10 + 10);
 }
 
+TEST_CASE("a convolution by tiles has fewer products, and what its tiles are made of") {
+  Plan plan;
+  plan.batch = 4;
+  const int64_t places = 4 * 14 * 14;
+  plan.tree.weights = {{.path = "w", .element = check::Element::Float, .dims = {32, 16, 3, 3}}};
+  plan.tape = {operation(Id::Relu, {}, 16 * places), operation(Id::Conv2d, {0}, 32 * places)};
+  plan.tape[1].weights = {0};
+  plan.tape[1].flops = 2.0 * 9 * 16 * 32 * double(places);
+  const auto convolution = [&] {
+    for (const PlannedCall& call : planned(plan).calls) {
+      if (call.flops > 0) return call;
+    }
+    return PlannedCall();
+  };
+  // 7 x 7 tiles of an image, with a line and a column behind them.
+  const double tiles = 4 * 8 * 8;
+  CHECK(convolution().flops == 2 * 16 * 16 * 32 * tiles);
+  CHECK(convolution().operations == 16 * (16 + 32) * tiles);
+  plan.tree.weights[0].dims = {32, 16, 1, 9};
+  CHECK(convolution().flops == plan.tape[1].flops);
+  CHECK(convolution().operations == 0);
+}
+
 TEST_CASE("gradients of tables") {
   Plan plan = net({Id::Relu});
   plan.tree.weights[0].dims = {100000};

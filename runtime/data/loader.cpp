@@ -82,6 +82,9 @@ struct Loader::Impl {
   void work();
   void look_ahead(const Batch& first);
   void begin(int64_t epoch, int64_t first);
+  bool goes_on(int64_t epoch, int64_t first) const;
+  /// Batches of the epoch behind `epoch` that may be read while that one is given.
+  int64_t following(int64_t of_epoch) const { return epochs < 0 || of_epoch + 1 < epochs ? count(of_epoch + 1) : 0; }
   bool next(Batch& batch);
   Slot take();
   void fill();
@@ -93,9 +96,13 @@ struct Loader::Impl {
   LoaderOptions options;
   std::vector<int> columns;  ///< for each field of the data's batch, its place in the stream's schema or -1
   double waited_s = 0;
+  int64_t epochs = 0;  ///< which are read ahead
   int64_t epoch = 0;
+  // Turns: batches of one epoch after the other.
+  int64_t origin = 0;    ///< of the first batch of `epoch`
   int64_t position = 0;  ///< what `next` gives next
-  int64_t end = 0;
+  int64_t end = 0;       ///< of `epoch`
+  int64_t beyond = 0;    ///< of what may be read: the epoch behind it, too
   int64_t begun_epoch = -1;
   int64_t begun = 0;  ///< batches of that epoch that were done by others
   bool is_checked = false;
@@ -106,8 +113,8 @@ struct Loader::Impl {
   std::mutex mutex;
   std::condition_variable work_changed;
   std::condition_variable slot_changed;
-  std::vector<Slot> slots;  ///< batch n lies in slot n modulo their count
-  int64_t claimed = 0;      ///< the next number that a worker takes
+  std::vector<Slot> slots;  ///< that of turn n lies in slot n modulo their count
+  int64_t claimed = 0;      ///< the next turn that a worker takes
   int64_t ahead = 0;        ///< so many may be claimed and not yet given
   int64_t refill = 0;       ///< workers are woken when no more than these are left
   int ready_threads = 0;
@@ -291,10 +298,11 @@ void Loader::Impl::work() {
   ++ready_threads;
   slot_changed.notify_all();
   while (true) {
-    work_changed.wait(lock, [&] { return is_stopping || (claimed < end && claimed < position + ahead); });
+    work_changed.wait(lock, [&] { return is_stopping || (claimed < beyond && claimed < position + ahead); });
     if (is_stopping) return;
-    const int64_t number = claimed++;
-    const int64_t of_epoch = epoch;
+    const int64_t turn = claimed++;
+    const bool is_ahead = turn >= end;
+    const int64_t of_epoch = epoch + is_ahead, number = turn - (is_ahead ? end : origin);
     ++busy;
     lock.unlock();
     Slot result;
@@ -307,7 +315,7 @@ void Loader::Impl::work() {
     lock.lock();
     --busy;
     result.is_ready = true;
-    slots[size_t(number) % slots.size()] = std::move(result);
+    slots[size_t(turn) % slots.size()] = std::move(result);
     slot_changed.notify_all();
   }
 }
@@ -322,18 +330,32 @@ void Loader::Impl::look_ahead(const Batch& first) {
   refill = many / 2;
 }
 
+/// Whether the workers read it already: it is behind an epoch that was given to its end, and nothing of it was changed since.
+bool Loader::Impl::goes_on(int64_t of_epoch, int64_t first) const {
+  return of_epoch == epoch + 1 && first == 0 && position == end && beyond - end == count(of_epoch) &&
+         step_float == policy_type();
+}
+
 void Loader::Impl::begin(int64_t of_epoch, int64_t first) {
   start_workers();
-  const int64_t last = count(of_epoch);
-  {
+  const int64_t last = count(of_epoch), ahead_of_it = following(of_epoch);
+  if (goes_on(of_epoch, first)) {
+    const std::lock_guard lock(mutex);
+    epoch = of_epoch;
+    origin = end;
+    end = beyond;
+    beyond = end + ahead_of_it;
+  } else {
     std::unique_lock lock(mutex);
-    end = 0;  // nobody claims any more
+    beyond = 0;  // nobody claims any more
     slot_changed.wait(lock, [&] { return busy == 0; });
     for (Slot& slot : slots) slot = Slot();
     epoch = of_epoch;
+    origin = 0;
     position = claimed = first;
     step_float = policy_type();
     end = last;
+    beyond = end + ahead_of_it;
   }
   work_changed.notify_all();
 }
@@ -358,7 +380,7 @@ void Loader::Impl::fill() {
   if (threads.empty()) return;
   work_changed.notify_all();
   std::unique_lock lock(mutex);
-  slot_changed.wait(lock, [&] { return busy == 0 && claimed >= std::min(end, position + ahead); });
+  slot_changed.wait(lock, [&] { return busy == 0 && claimed >= std::min(beyond, position + ahead); });
 }
 
 bool Loader::Impl::next(Batch& batch) {
@@ -366,7 +388,7 @@ bool Loader::Impl::next(Batch& batch) {
   Slot slot{.is_empty = true};
   while (slot.is_empty && position < end) {
     if (threads.empty()) {
-      slot = read(epoch, position);
+      slot = read(epoch, position - origin);
       slot.left_out = ltr::take_left_out();
       ++position;
     } else {
@@ -412,7 +434,7 @@ int64_t Loader::own_rank() const { return impl_->options.rank; }
 
 void Loader::fill() { impl_->fill(); }
 
-int64_t Loader::number() const { return impl_->position - 1; }
+int64_t Loader::number() const { return impl_->position - 1 - impl_->origin; }
 
 std::vector<Str> Loader::names_of(int64_t epoch, int64_t number) const {
   return impl_->stream.state()->names_of(impl_->place_of(epoch, number));
@@ -424,6 +446,8 @@ void Loader::begin_behind(int64_t epoch, int64_t batches) {
   impl_->begun_epoch = epoch;
   impl_->begun = batches;
 }
+
+void Loader::read_ahead_to(int64_t epochs) { impl_->epochs = epochs; }
 
 void Loader::start(int64_t epoch, int64_t first_batch) { impl_->begin(epoch, first_batch); }
 

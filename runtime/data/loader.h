@@ -59,6 +59,9 @@ class Loader {
 
   /// `epoch` begins behind so many batches of all ranks.
   void begin_behind(int64_t epoch, int64_t batches);
+  /// Epochs follow one another until there were so many, -1: without end. Where `start` begins the one behind that which was given
+  /// whole, its first batches were read meanwhile.
+  void read_ahead_to(int64_t epochs);
   /// The next `next` gives batch `first_batch` of `epoch`. Stops what was under way.
   void start(int64_t epoch, int64_t first_batch = 0);
   /// False at the end of the epoch.

@@ -293,19 +293,6 @@ TEST_CASE("bad records stop with their place, or are left out and counted") {
   CHECK(loader.take_left_out().size() == 1);
 }
 
-TEST_CASE("an error of a worker comes after the batches before it") {
-  const Schema out = {{"i", DType::I64, {}, "int"}};
-  const Stream stream = collate(map(range(30), &kData, {fail_on_7, out, false, "check", {}}), 5, false);
-  data::LoaderOptions options;
-  options.batch = {{"i", DType::I64, {-1}, ""}};
-  options.workers = 3;
-  data::Loader loader(stream, options);
-  loader.start(0);
-  Batch batch;
-  CHECK(loader.next(batch));
-  CHECK(code_of([&] { loader.next(batch); }) == "R3003");
-}
-
 /// i -> {x: float[2]} = [i, i / 3]
 void third(const Data&, const Record& in, Record& out) {
   out[0].tensor = tensor_of(Floats{double(in[0].whole), double(in[0].whole) / 3}, DType::F32);

@@ -172,6 +172,26 @@ inline void compare_plans(const Case& one, uint64_t seed, uint64_t key) {
   if (!one.bends) compare_narrow_plan(of, reference, results, first, key);
 }
 
+inline Recording listened(const Case& one, const Tensors& inputs, uint64_t key, const Recording* known) {
+  seed_random(key);
+  Recorder recorder(known);
+  for (const Tensor& input : inputs) recorder.input(input, "x");
+  recorder.output(one.expression(inputs));
+  return recorder.take();
+}
+
+/// A run whose values nobody needs is recorded as one that computes them, if sizes do not hang on these.
+inline void compare_recordings(const Case& one, uint64_t seed, uint64_t key) {
+  const Tensors inputs = drawn(one.given, seed, at::kDouble);
+  const Recording first = listened(one, inputs, key, nullptr);
+  if (!has_fixed_sizes(first.graph)) return;
+  const Graph again = listened(one, inputs, key, &first).graph;
+  CHECK(to_text(again) == to_text(first.graph));
+  REQUIRE(again.values.size() == first.graph.values.size());
+  for (ValueId id = 0; id < again.values.size(); ++id)
+    CHECK(again.values[id].needs_grad == first.graph.values[id].needs_grad);
+}
+
 inline void compare(const Case& one) {
   CAPTURE(one.title);
   ltr::at(Location());  // other tests were somewhere
@@ -190,6 +210,7 @@ inline void compare(const Case& one) {
       REQUIRE(of.wanted[i].defined() == (of.gradients[i] != kNone));
       if (of.wanted[i].defined()) CHECK(difference(aten(reference.value(of.gradients[i])), of.wanted[i]) <= 1e-9);
     }
+    compare_recordings(one, seed, key);
     compare_plans(one, seed, key);
   }
 }

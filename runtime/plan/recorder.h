@@ -14,7 +14,9 @@ namespace ltr::plan {
 /// what LibTorch says of them.
 class Recorder : public StepWatch {
  public:
-  Recorder();
+  /// `known`: of an earlier run. A call that is the same there gives zeros of the sizes that it gave, and computes nothing: for what looks
+  /// only for what the host decides. Where the host reads values, it refuses, as ever.
+  explicit Recorder(const Recording* known = nullptr);
   ~Recorder() override;
   /// Of this thread; null if nothing is recorded.
   static Recorder* here();
@@ -31,6 +33,8 @@ class Recorder : public StepWatch {
   /// What the graph gives: a loss, or what is logged.
   void output(const Tensor& tensor) { recorded_.graph.outputs.push_back(id_of(tensor)); }
 
+  /// What stands for what `op` would give, as if it had drawn what it draws; nothing where it has to be computed.
+  Option<std::vector<Tensor>> stand_ins(Op op, const std::vector<Argument>& arguments) const;
   /// `results` came of `op`.
   void note(Op op, std::vector<Argument> arguments, const std::vector<const Tensor*>& results, Option<uint64_t> site);
   void note(Effect effect) {
@@ -55,6 +59,7 @@ class Recorder : public StepWatch {
   ValueId constant(const Tensor& tensor);
 
   Recording recorded_;
+  const Recording* known_;
   std::unordered_map<const void*, ValueId> ids_;
   std::unordered_map<const void*, ValueId> frozen_;  ///< weights as they are read where nothing of them is trained
   /// All that were met: their addresses stand for them, and go to no other one; their memory does.

@@ -140,6 +140,7 @@ void apply(const Mark& mark, Context& cx, const std::function<Tensor(ValueId)>& 
 }
 
 Option<Refusal> difference(const Recording& first, const Recording& second) {
+  if (second.refusal) return second.refusal;
   for (const auto& [id, tensor] : second.kept) {
     const auto before = first.kept.find(id);
     if (before != first.kept.end() && before->second.impl() != tensor.impl())

@@ -188,6 +188,7 @@ struct GivenState {
 struct Recording {
   Graph graph;
   std::unordered_map<ValueId, Tensor> kept;  ///< weights and constants: the same tensors in each run
+  std::vector<uint64_t> sites;               ///< of the next draw, behind each node
   std::vector<GivenField> fields;
   std::vector<GivenState> states;
   std::vector<Mark> marks;

@@ -15,6 +15,7 @@
 #include "runtime/plan/reference.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/mode.h"
+#include "runtime/tensor/random.h"
 
 namespace ltr::plan {
 
@@ -23,27 +24,61 @@ namespace {
 Tensor numbers(double first) { return give(at::linspace(first, first + 1, 4)); }
 
 /// `step` on `x`, as line 5.
-Recording recorded(const Tensor& x, const std::function<void(const Tensor& x)>& step) {
-  Recorder recorder;
+Recording recorded(const Tensor& x, const std::function<void(const Tensor& x)>& step,
+                   const Recording* known = nullptr) {
+  Recorder recorder(known);
   recorder.field(x, 0, "x");
   at({"a.ltr", 5, 3});
   step(x);
   return recorder.take();
 }
 
-Option<Refusal> of_two(const std::function<void(const Tensor& x)>& step) {
-  return difference(recorded(numbers(0), step), recorded(numbers(1), step));
+/// `is_told`: nothing of the second run is computed that is as in the first.
+Option<Refusal> of_two(const std::function<void(const Tensor& x)>& step, bool is_told) {
+  const Recording first = recorded(numbers(0), step);
+  return difference(first, recorded(numbers(1), step, is_told ? &first : nullptr));
 }
 
 }  // namespace
 
 TEST_CASE("a step that does the same with two batches has a plan") {
   const Tensor scale = numbers(3);
-  CHECK_FALSE(of_two([&](const Tensor& x) { mul(add(x, tensor_of(2.0)), scale); }));
+  for (const bool is_told : {false, true})
+    CHECK_FALSE(of_two([&](const Tensor& x) { mul(add(x, tensor_of(2.0)), scale); }, is_told));
+}
+
+TEST_CASE("a run that is told from an earlier one computes what is not as it was there") {
+  const ModeScope training(true, true);
+  const Tensor weight = give(at::linspace(1, 2, 4).set_requires_grad(true));
+  std::vector<Tensor> results;
+  const auto run = [&](const Recording* known) {
+    seed_random(random_key(1, "step", {}));
+    return recorded(
+        numbers(1),
+        [&](const Tensor& x) {
+          const Tensor scaled = mul(x, weight), dropped = dropout(scaled, 0.5);
+          results = {scaled, dropped, argmax(dropped, 0, false), dropout(dropped, 0.5)};
+        },
+        known);
+  };
+  const Recording first = run(nullptr), second = run(&first);
+  CHECK_FALSE(difference(first, second));
+  CHECK(aten(results[0]).equal(at::zeros({4})));
+  CHECK(aten(results[0]).stride(0) == 0);  // one element stands for all
+  CHECK(aten(results[0]).requires_grad());
+  CHECK(aten(results[1]).stride(0) == 0);
+  CHECK(aten(results[3]).requires_grad());
+  // Without gradients it is another step.
+  const ModeScope none(true, false);
+  CHECK(difference(first, run(&first)));
 }
 
 TEST_CASE("what changes from batch to batch is named with its line") {
   double count = 0;
+  bool is_told = false;
+  SUBCASE("from values") {}
+  SUBCASE("from calls alone") { is_told = true; }
+  const auto of_two = [&](const auto& step) { return plan::of_two(step, is_told); };
   const Option<Refusal> number = of_two([&](const Tensor& x) { mul(x, Scalar(count++)); });
   REQUIRE(number);
   CHECK(number->reason == "takes numbers of the host that change from batch to batch");

@@ -7,6 +7,7 @@
 
 #include "runtime/api/error.h"
 #include "runtime/plan/ops.h"
+#include "runtime/plan/sizes.h"
 #include "runtime/tensor/draw.h"
 #include "runtime/tensor/dtype.h"
 #include "runtime/tensor/handle.h"
@@ -144,14 +145,17 @@ bool Reference::needs_grad(const Node& node) const {
 }
 
 bool Reference::leaves_out(const Node& node) {
+  // Of whole numbers some tell sizes.
   const auto is_known = [&](ValueId id) {
-    return id == kNone || (graph_.values[id].is_sized && c10::isFloatingType(aten(graph_.values[id].dtype)));
+    return id == kNone || (graph_.values[id].is_sized && !c10::isIntegralType(aten(graph_.values[id].dtype), false));
   };
-  if (!leaves_out_sized_ || !std::ranges::all_of(node.results, is_known)) return false;
+  if (!leaves_out_sized_) return false;
+  if (!std::ranges::all_of(node.results, is_known) && !(noted_ != nullptr && tell_sizes(*noted_, node))) return false;
   for (const ValueId id : node.results) {
     if (id == kNone) continue;
     // One element stands for all of them.
     const Value& value = graph_.values[id];
+    if (!value.is_sized) continue;
     values_[id] = give(at::zeros({}, aten(value.dtype)).expand(value.sizes));
   }
   return true;

@@ -27,6 +27,8 @@ class DrawScope {
 
   /// The site that the next draw would have.
   static DrawSite here();
+  /// It has `site` of the same key from now on.
+  static void go_on_at(uint64_t site);
 
  private:
   DrawSite before_;

@@ -50,6 +50,8 @@ DrawScope::~DrawScope() { next_draw = before_; }
 
 DrawSite DrawScope::here() { return next_draw; }
 
+void DrawScope::go_on_at(uint64_t site) { next_draw.site = site; }
+
 uint64_t random_bits() {
   const DrawSite at = next_site();
   const PhiloxBlock block = philox(at.key, 0, at.site);

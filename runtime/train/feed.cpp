@@ -20,6 +20,7 @@ class LoaderFeed : public Feed {
   int64_t batch_size() override { return loader_.batch_size(); }
   bool is_endless() override { return loader_.is_endless(); }
   void begin_behind(int64_t epoch, int64_t batches) override { loader_.begin_behind(epoch, batches); }
+  void read_ahead_to(int64_t epochs) override { loader_.read_ahead_to(epochs); }
   void start(int64_t epoch, int64_t first_batch) override { loader_.start(epoch, first_batch); }
   bool next(Batch& batch) override { return loader_.next(batch); }
   void fill() override { loader_.fill(); }

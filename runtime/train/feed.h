@@ -30,6 +30,8 @@ class Feed {
   virtual bool is_endless() { return false; }
   /// `epoch` begins behind so many batches of all ranks, which others than these have done.
   virtual void begin_behind(int64_t, int64_t) {}
+  /// The run goes on until there were so many epochs, -1: without end; of the next one batches may be read ahead.
+  virtual void read_ahead_to(int64_t) {}
   virtual void start(int64_t epoch, int64_t first_batch) = 0;
   virtual bool next(Batch& batch) = 0;
   /// Waits until as many batches lie ready as ever do.

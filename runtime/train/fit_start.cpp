@@ -77,6 +77,7 @@ Fit::Fit(RunRequest& request)
                              }};
   for (const auto& optimizer : request_.root.state().optimizers) optimizer->schedule(length);
   at_.batch_size = feed_->batch_size();
+  feed_->read_ahead_to(settings_.epochs);
   make_listeners(
       {request_, cx_.logs, *feed_, *windows_, at_, cx_.outcome, times_, window_.batch(), cx_, saver_, cx_.late},
       cx_.listeners);

@@ -173,13 +173,26 @@ class PlanRunner : public StepRunner {
     if (known == plans.end()) return plan(step, batch, stream, number, plans);
     if (known->first) {
       const auto begin = Stopwatch::Clock::now();
-      // A second recording tells whether the step does the same in each run.
-      const Option<Refusal> refusal = difference(*known->first, record(step, batch, stream, number, &known->times, {}));
+      const Option<Refusal> refusal = change_from(*known->first, step, batch, stream, number, known->times);
       known->first.reset();
       planning_s_ += Stopwatch::since(begin);
       if (refusal) return give_up(step, *refusal);
     }
     return known->step.get();
+  }
+
+  /// What tells that the step does not do the same in each run: a second recording.
+  Option<Refusal> change_from(const Recording& first, const StepInfo& step, const Batch& batch, size_t stream,
+                              uint64_t number, plan::PlanningTimes& times) {
+    // Its values do not matter, unless sizes hang on them. One that is the same without them is the same. One that is not may be so for the
+    // zeros that stood for them.
+    if (plan::has_fixed_sizes(first.graph)) {
+      try {
+        if (!difference(first, record(step, batch, stream, number, times, &first))) return std::nullopt;
+      } catch (const std::exception&) {  // some function has no answer for zeros
+      }
+    }
+    return difference(first, record(step, batch, stream, number, times));
   }
 
   PlannedStep* plan(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number,
@@ -190,7 +203,7 @@ class PlanRunner : public StepRunner {
     plan::PlanningTimes times;
     Option<Refusal> refusal;
     bool is_admitted = true;
-    Recording recording = record(step, batch, stream, number, &times, [&](const Recording& found) {
+    Recording recording = record(step, batch, stream, number, times, nullptr, [&](const Recording& found) {
       refusal = found.refusal;
       if (refusal) return;
       is_admitted = session_.planned_forms.admits(step.name, form_of(key, found.guards));
@@ -235,14 +248,16 @@ class PlanRunner : public StepRunner {
     session_.request.progress.notice(fmt::format("{} runs op by op: it {}{}", what, refusal.reason, place));
   }
 
-  /// Runs the step on `batch` and listens, then calls `then` with what was recorded; nothing of it stays. Adds what it takes without
-  /// `then` to `times`.
-  Recording record(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number, plan::PlanningTimes* times,
-                   const std::function<void(const Recording&)>& then) {
+  /// Runs the step on `batch` and listens, then calls `then` with what was recorded; nothing of it stays. What `known`
+  /// tells is not computed. Adds what it takes without `then` to `times`.
+  Recording record(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number, plan::PlanningTimes& times,
+                   const Recording* known = nullptr, const std::function<void(const Recording&)>& then = {}) {
     const auto begin = Stopwatch::Clock::now();
     // The memory of plans, and that of a step op by op: never both.
-    arena_->give_back();
-    give_back_memory();
+    if (known == nullptr) {
+      arena_->give_back();
+      give_back_memory();
+    }
     std::vector<std::pair<Str, Metric::State>> states;  // A metric that is made now is no part of the step.
     for (const Model::MetricMember& member : session_.request.model.metrics) {
       for (const Metric::State& state : member.of(session_.request.model, int64_t(stream)).states())
@@ -252,7 +267,7 @@ class PlanRunner : public StepRunner {
     const WideScope wide(narrows_);
     Recording recording;
     {
-      plan::Recorder recorder;
+      plan::Recorder recorder(known);
       for (const int field : step.fields) {
         const auto at = size_t(field);
         if (at < batch.fields.size()) recorder.field(batch.fields[at], at, session_.request.data.batch[at].name);
@@ -262,8 +277,8 @@ class PlanRunner : public StepRunner {
       torch_->run(step, batch, stream, number);
       recording = recorder.take();
     }
-    give_back_memory();
-    times->recording += Stopwatch::since(begin);
+    if (known == nullptr) give_back_memory();
+    times.recording += Stopwatch::since(begin);
     if (then) {
       without_trace.restore();
       const StepScope scope(session_, step, batch, stream, number);

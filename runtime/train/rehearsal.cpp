@@ -79,6 +79,7 @@ Rehearsal::Rehearsal(const RunRequest& request)
   divide_among_ranks(request_);
   cx_->verb = "fit";
   cx_->agreement.begin(true, times_);
+  feed_->read_ahead_to(-1);
   feed_->start(0, 0);
 }
 
