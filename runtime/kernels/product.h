@@ -60,6 +60,8 @@ struct ProductKernel {
   /// behind the last sample.
   void (*join_samples)(const float* from, int64_t from_row, int64_t samples, int64_t channels, int64_t places,
                        float* to, int64_t to_place);
+  /// Rows of a left side that lie side by side, [rows][lines] of words, and up to a vector behind them; null where floats are as they lie.
+  void (*round_rows)(const Matrix& from, int64_t rows, int64_t depth, float* words);
 };
 
 const ProductKernel& product_kernel();

@@ -24,7 +24,7 @@ class Adam : public Rule {
   }
 
   void update(const Update& up) override {
-    if (!amsgrad_ && !up.blocked.defined() && fits_kernel(up)) return update_elements(up);
+    if (!amsgrad_ && !up.blocked.defined() && update_elements(up)) return;
     static const TensorVec none;
     const TensorVec& most = amsgrad_ ? up.state[2] : none;
     const auto fused = decoupled_ ? static_cast<Fused*>(&at::_fused_adamw_) : static_cast<Fused*>(&at::_fused_adam_);
@@ -37,20 +37,22 @@ class Adam : public Rule {
   double* momentum() override { return &betas_.first; }
 
  private:
-  void update_elements(const Update& up) const {
+  bool update_elements(const Update& up) const {
     const Decay by_weight{.sign = maximize_ ? -1.0F : 1.0F,
                           .l2 = float(decoupled_ ? 0 : weight_decay),
                           .shrink = float(decoupled_ ? 1 - up.lr * weight_decay : 1)};
-    for (size_t i = 0; i < up.weights.size(); i++) {
-      const double step = double(*up.steps[i].const_data_ptr<float>());
-      const AdamNumbers by{.fresh1 = float(1 - betas_.first),
-                           .beta2 = float(betas_.second),
-                           .fresh2 = float(1 - betas_.second),
-                           .step_size = float(up.lr / (1 - std::pow(betas_.first, step))),
-                           .root = float(std::sqrt(1 - std::pow(betas_.second, step))),
-                           .eps = float(eps_)};
-      by_kernel(up, i, [&](const ElementKernels& kernels, const Elements& e) { kernels.adam(e, by_weight, by); });
+    std::vector<AdamNumbers> by;
+    for (const at::Tensor& of_weight : up.steps) {
+      const double step = double(*of_weight.const_data_ptr<float>());
+      by.push_back({.fresh1 = float(1 - betas_.first),
+                    .beta2 = float(betas_.second),
+                    .fresh2 = float(1 - betas_.second),
+                    .step_size = float(up.lr / (1 - std::pow(betas_.first, step))),
+                    .root = float(std::sqrt(1 - std::pow(betas_.second, step))),
+                    .eps = float(eps_)});
     }
+    return by_kernel(
+        up, [&](const ElementKernels& kernels, size_t i, const Elements& e) { kernels.adam(e, by_weight, by[i]); });
   }
 
   using Fused = void(at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList,

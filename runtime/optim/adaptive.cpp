@@ -71,17 +71,20 @@ class Adadelta : public Rule {
 
   void update(const Update& up) override {
     const AdadeltaNumbers by{.lr = float(up.lr), .kept = float(rho_), .fresh = float(1 - rho_), .eps = float(eps_)};
+    const auto move = [&](const ElementKernels& kernels, size_t, const Elements& all) {
+      constexpr int64_t kPiece = 2048;  // that roots stay in the nearest cache
+      float squares[2 * kPiece];
+      for (int64_t begin = 0; begin < all.count; begin += kPiece) {
+        const Elements e = all.part(begin, std::min(kPiece, all.count - begin));
+        kernels.adadelta_squares(e, decay(maximize_), by, squares);
+        at::from_blob(squares, {2 * e.count}, at::kFloat).sqrt_();
+        kernels.adadelta(e, decay(maximize_), by, squares);
+      }
+    };
+    if (by_kernel(up, move)) return;
     for (size_t i = 0; i < up.weights.size(); i++) {
-      const bool is_done = by_kernel(up, i, [&](const ElementKernels& kernels, const Elements& all) {
-        constexpr int64_t kPiece = 2048;  // that roots stay in the nearest cache
-        float squares[2 * kPiece];
-        for (int64_t begin = 0; begin < all.count; begin += kPiece) {
-          const Elements e = all.part(begin, std::min(kPiece, all.count - begin));
-          kernels.adadelta_squares(e, decay(maximize_), by, squares);
-          at::from_blob(squares, {2 * e.count}, at::kFloat).sqrt_();
-          kernels.adadelta(e, decay(maximize_), by, squares);
-        }
-      });
+      const bool is_done =
+          by_kernel(up, i, [&](const ElementKernels& kernels, const Elements& e) { move(kernels, i, e); });
       if (is_done) continue;
       by_pieces(up, i, [&](at::Tensor weight, const at::Tensor& given, TensorVec& state) {
         const at::Tensor grad = decayed(given, weight, maximize_);

@@ -68,6 +68,9 @@ struct ElementKernels {
   /// What `squares` [2][count] are to be roots of, the mean square of gradients first; and the update by these roots.
   void (*adadelta_squares)(const Elements&, const Decay&, const AdadeltaNumbers&, float* squares);
   void (*adadelta)(const Elements&, const Decay&, const AdadeltaNumbers&, const float* roots);
+  /// Σ x².
+  double (*squares)(const float* x, int64_t count);
+  void (*scale)(float* x, float by, int64_t count);
 };
 
 /// Those for the instruction set that LibTorch computes with, or null where there are none.

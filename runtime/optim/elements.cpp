@@ -4,6 +4,8 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "runtime/tensor/parallel.h"
 
@@ -12,8 +14,44 @@ namespace ltr::optim {
 namespace {
 
 bool is_plain(const at::Tensor& tensor) {
-  return tensor.is_cpu() && tensor.scalar_type() == at::kFloat && tensor.is_contiguous();
+  return tensor.layout() == at::kStrided && tensor.is_cpu() && tensor.scalar_type() == at::kFloat &&
+         tensor.is_contiguous();
 }
+
+constexpr int64_t kGrain = 1 << 15;  // some ten microseconds
+
+/// `part(i, begin, end)` for parts of tensors of `counts` elements, on all threads where these are many.
+void for_parts(const std::vector<int64_t>& counts, c10::function_ref<void(size_t, int64_t, int64_t)> part) {
+  const int64_t all = std::reduce(counts.begin(), counts.end());
+  parallel_for(0, all, kGrain, [&](int64_t begin, int64_t end) {
+    int64_t first = 0;
+    for (size_t i = 0; i < counts.size() && first < end; first += counts[i++]) {
+      const int64_t from = std::max(begin - first, int64_t(0)), to = std::min(end - first, counts[i]);
+      if (from < to) part(i, from, to);
+    }
+  });
+}
+
+std::vector<int64_t> counts_of(const TensorVec& list) {
+  std::vector<int64_t> counts;
+  for (const at::Tensor& tensor : list) counts.push_back(tensor.numel());
+  return counts;
+}
+
+Elements elements_of(const Update& update, size_t i) {
+  const at::Tensor& weight = update.weights[i];
+  Elements all{.weight = weight.mutable_data_ptr<float>(),
+               .grad = update.grads[i].const_data_ptr<float>(),
+               .count = weight.numel()};
+  for (size_t k = 0; k < update.state.size(); k++) {
+    const at::Tensor& state = update.state[k][i];
+    if (state.sizes() == weight.sizes()) all.state[k] = state.mutable_data_ptr<float>();
+  }
+  return all;
+}
+
+/// As any op in place would: a graph that saved the weight must notice.
+void tell_changed(const at::Tensor& weight) { weight.unsafeGetTensorImpl()->bump_version(); }
 
 }  // namespace
 
@@ -34,19 +72,53 @@ bool fits_kernel(const Update& update) {
 
 bool by_kernel(const Update& update, size_t i, c10::function_ref<void(const ElementKernels&, const Elements&)> move) {
   if (!fits_kernel(update, i)) return false;
-  const at::Tensor& weight = update.weights[i];
-  Elements all{.weight = weight.mutable_data_ptr<float>(),
-               .grad = update.grads[i].const_data_ptr<float>(),
-               .count = weight.numel()};
-  for (size_t k = 0; k < update.state.size(); k++) {
-    const at::Tensor& state = update.state[k][i];
-    if (state.sizes() == weight.sizes()) all.state[k] = state.mutable_data_ptr<float>();
-  }
-  constexpr int64_t kGrain = 1 << 15;  // some ten microseconds
+  const Elements all = elements_of(update, i);
   parallel_for(0, all.count, kGrain,
                [&](int64_t begin, int64_t end) { move(*element_kernels(), all.part(begin, end - begin)); });
-  // As any op in place would: a graph that saved the weight must notice.
-  weight.unsafeGetTensorImpl()->bump_version();
+  tell_changed(update.weights[i]);
+  return true;
+}
+
+bool by_kernel(const Update& update, c10::function_ref<void(const ElementKernels&, size_t, const Elements&)> move) {
+  if (!fits_kernel(update)) return false;
+  std::vector<Elements> all;
+  for (size_t i = 0; i < update.weights.size(); i++) all.push_back(elements_of(update, i));
+  for_parts(counts_of(update.weights), [&](size_t i, int64_t begin, int64_t end) {
+    move(*element_kernels(), i, all[i].part(begin, end - begin));
+  });
+  for (const at::Tensor& weight : update.weights) tell_changed(weight);
+  return true;
+}
+
+Option<double> norm_by_kernel(const TensorVec& list) {
+  if (element_kernels() == nullptr || !std::ranges::all_of(list, is_plain)) return {};
+  constexpr int64_t kBlock = 4096;
+  struct Block {
+    const float* at;
+    int64_t count;
+  };
+  std::vector<Block> blocks;
+  for (const at::Tensor& tensor : list) {
+    const auto* const at = tensor.const_data_ptr<float>();
+    for (int64_t from = 0; from < tensor.numel(); from += kBlock)
+      blocks.push_back({at + from, std::min(kBlock, tensor.numel() - from)});
+  }
+  std::vector<double> sums(blocks.size());
+  parallel_for(0, int64_t(blocks.size()), 2 * kGrain / kBlock, [&](int64_t begin, int64_t end) {
+    for (auto i = size_t(begin); i < size_t(end); i++)
+      sums[i] = element_kernels()->squares(blocks[i].at, blocks[i].count);
+  });
+  return std::sqrt(std::accumulate(sums.begin(), sums.end(), 0.0));
+}
+
+bool scale_by_kernel(const TensorVec& list, float factor) {
+  if (element_kernels() == nullptr || !std::ranges::all_of(list, is_plain)) return false;
+  std::vector<float*> all;
+  for (const at::Tensor& tensor : list) all.push_back(tensor.mutable_data_ptr<float>());
+  for_parts(counts_of(list), [&](size_t i, int64_t begin, int64_t end) {
+    element_kernels()->scale(all[i] + begin, factor, end - begin);
+  });
+  for (const at::Tensor& tensor : list) tell_changed(tensor);
   return true;
 }
 

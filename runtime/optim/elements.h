@@ -17,6 +17,14 @@ bool fits_kernel(const Update& update);
 /// ATen's ops are to move it.
 bool by_kernel(const Update& update, size_t i, c10::function_ref<void(const ElementKernels&, const Elements&)> move);
 
+/// Likewise all weights at once, of which threads take parts: `move` is told which it is of.
+bool by_kernel(const Update& update, c10::function_ref<void(const ElementKernels&, size_t i, const Elements&)> move);
+
+/// The 2-norm of all of `list`, which no number of threads changes; nothing where these do not fit.
+Option<double> norm_by_kernel(const TensorVec& list);
+/// Each times `factor`. False where they do not fit: then nothing was done.
+bool scale_by_kernel(const TensorVec& list, float factor);
+
 /// Moves weight `i` by ATen's ops, `move(weight, gradient, states)`. On the CPU they get a piece at a time, which stays in a cache from
 /// one op to the next, each thread its own.
 void by_pieces(const Update& update, size_t i,

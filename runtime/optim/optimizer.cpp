@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "runtime/api/value_range.h"
+#include "runtime/optim/elements.h"
 #include "runtime/tensor/device.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/host_read.h"
@@ -36,6 +37,7 @@ at::Tensor norm_later(const optim::TensorVec& list) {
 }
 
 double norm_of(const optim::TensorVec& list) {
+  if (const Option<double> norm = optim::norm_by_kernel(list)) return *norm;
   const at::Tensor norm = norm_later(list);
   return comes_later(norm) ? read_number(norm) : number_in_memory(norm);
 }
@@ -450,7 +452,7 @@ void Optimizer::clip_value(double limit) {
 
 void Optimizer::scale_grads(double factor) {
   const optim::TensorVec list = grads();
-  if (!list.empty()) at::_foreach_mul_(list, factor);
+  if (!list.empty() && !optim::scale_by_kernel(list, float(factor))) at::_foreach_mul_(list, factor);
 }
 
 void Optimizer::zero_grad() {

@@ -27,24 +27,28 @@ class Sgd : public Rule {
 
   void update(const Update& up) override {
     if (up.blocked.defined()) return update_unless_blocked(up);
+    // The first gradient is taken whole, without dampening.
+    const auto taken = [&](size_t i) {
+      return dampening_ != 0 && up.steps[i].item<double>() == 1 ? 1.0 : 1 - dampening_;
+    };
+    const auto move = [&](const ElementKernels& kernels, size_t i, const Elements& e) {
+      kernels.sgd(e, decay(maximize_),
+                  {.lr = float(up.lr), .kept = float(momentum_), .taken = float(taken(i)), .nesterov = nesterov_});
+    };
+    if (by_kernel(up, move)) return;
     for (size_t i = 0; i < up.weights.size(); i++) {
       if (up.grads[i].is_sparse()) {
         up.weights[i].add_(up.grads[i], maximize_ ? up.lr : -up.lr);
         continue;
       }
-      // The first gradient is taken whole, without dampening.
-      const bool is_first = dampening_ != 0 && up.steps[i].item<double>() == 1;
-      const double taken = is_first ? 1.0 : 1 - dampening_;
-      const bool is_done = by_kernel(up, i, [&](const ElementKernels& kernels, const Elements& e) {
-        kernels.sgd(e, decay(maximize_),
-                    {.lr = float(up.lr), .kept = float(momentum_), .taken = float(taken), .nesterov = nesterov_});
-      });
+      const bool is_done =
+          by_kernel(up, i, [&](const ElementKernels& kernels, const Elements& e) { move(kernels, i, e); });
       if (is_done) continue;
       at::Tensor grad = maximize_ ? at::neg(up.grads[i]) : up.grads[i];
       if (weight_decay != 0) grad = at::add(grad, up.weights[i], weight_decay);
       if (momentum_ != 0) {
         at::Tensor& buffer = up.state[0][i];
-        buffer.mul_(momentum_).add_(grad, taken);
+        buffer.mul_(momentum_).add_(grad, taken(i));
         grad = nesterov_ ? at::add(grad, buffer, momentum_) : buffer;
       }
       up.weights[i].add_(grad, -up.lr);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/plan/cpu/in_place.h"
 #include "runtime/plan/cpu/place.h"
 #include "runtime/tensor/draw.h"
 #include "runtime/tensor/parallel.h"
@@ -128,11 +129,14 @@ void CpuPlan::place_values(const std::vector<Stretch>& stretches) {
   constexpr size_t kNever = ~size_t(0);
   const size_t roots = lowering_.layouts().size();
   std::vector<size_t> first(roots, kNever), last(roots, 0);
-  std::vector<bool> is_of_node(roots);
+  std::vector<bool> is_of_node(roots), stays(roots);
+  std::vector<const Phase*> phases;
   const auto reads = [&](ValueId root, size_t phase) { last[root] = std::max(last[root], phase); };
+  for (ValueId root = 0; root < roots; ++root) stays[root] = lowering_.is_given(root);
   for (size_t s = 0; s < stretches_.size(); ++s) {
     size_t phase = stretches_[s].first;
     for (const Phase& one : stretches_[s].phases) {
+      phases.push_back(&one);
       for (const Call& call : one.calls) {
         for (const Touched& read : call.reads) reads(read.root, phase);
         for (const Touched& written : call.writes) {
@@ -146,30 +150,41 @@ void CpuPlan::place_values(const std::vector<Stretch>& stretches) {
       }
       if (one.node) {
         const Node& node = graph_.nodes[*one.node];
-        each_read(node, [&](ValueId id) { reads(lowering_.layout(id).root, phase); });
+        each_read(node, [&](ValueId id) {
+          reads(lowering_.layout(id).root, phase);
+          stays[lowering_.layout(id).root] = true;
+        });
         for (const ValueId id : node.results) {
           if (id == kNone) continue;
-          is_of_node[id] = true;
+          is_of_node[id] = stays[id] = true;
           reads(id, phase);
         }
       }
       ++phase;
     }
     // Stretches without phases end with the one before.
-    for (const ValueId id : stretches[s].results) reads(lowering_.layout(id).root, phase);
+    for (const ValueId id : stretches[s].results) {
+      reads(lowering_.layout(id).root, phase);
+      stays[lowering_.layout(id).root] = true;
+    }
   }
+  const std::vector<ValueId> owners = owners_of(phases, bytes_, stays);
+  for (ValueId root = 0; root < roots; ++root) reads(owners[root], last[root]);
   std::vector<Lifetime> lifetimes;
+  std::vector<size_t> lifetime_of(roots);
   for (ValueId root = 0; root < roots; ++root) {
     if (is_of_node[root]) dies_behind_[std::min(last[root], dies_behind_.size() - 1)].push_back(root);
     if (first[root] == kNever) continue;
     placed_.emplace_back(root, 0);
+    if (owners[root] != root) continue;
+    lifetime_of[root] = lifetimes.size();
     lifetimes.push_back({bytes_[root], first[root], last[root]});
   }
   const Placement placement = place(lifetimes);
   memory_bytes_ = placement.bytes;
   scratch_bytes_ = (scratch_bytes_ + 127) / 64 * 64;
   memory_.resize(roots, nullptr);
-  for (size_t i = 0; i < placed_.size(); ++i) placed_[i].second = placement.offsets[i];
+  for (auto& [root, offset] : placed_) offset = placement.offsets[lifetime_of[owners[root]]];
 }
 
 void CpuPlan::begin(uint64_t key) {

@@ -55,6 +55,8 @@ class Kernel {
   virtual int64_t scratch_bytes() const { return 0; }
   /// Whether it costs no more to run it for some samples, and again for the next ones.
   virtual bool goes_in_pieces() const { return true; }
+  /// Roots that it reads, each with one that it may write in the same memory: element by element, behind the last time it reads that one.
+  virtual std::vector<std::pair<ValueId, ValueId>> in_place() const { return {}; }
   /// Multiply-adds of all samples, where they are more than a few for each element.
   virtual double products() const { return 0; }
   /// For people: what it computes.

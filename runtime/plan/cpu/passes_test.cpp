@@ -266,6 +266,22 @@ TEST_CASE("values share memory from meeting to meeting") {
   CHECK(bytes_for(3) == 2 * 32000);
 }
 
+TEST_CASE("functions of elements write over what nobody reads behind them") {
+  const auto values_for = [](const Str& nodes, std::vector<ValueId> results) {
+    const Graph graph = graph_of("%0 : f32[8, 1000] = input x\n%1 : f32[8, 1000] = softmax(%0, 1)\n" + nodes);
+    return CpuPlan(graph, {}, {{0, graph.nodes.size(), std::move(results)}}, 8, 2).bytes() / 32000;
+  };
+  const Str in_a_row = "%2 : f32[8, 1000] = exp(%1)\n%3 : f32[8, 1000] = softmax(%2, 1)\n";
+  CHECK(values_for(in_a_row, {3}) == 2);
+  CHECK(values_for(in_a_row, {1, 3}) == 3);  // %1 is read behind it
+  const Str beside = "%2 : f32[8, 1000] = exp(%1)\n%3 : f32[8, 1000] = softmax(%1, 1)\n";
+  CHECK(values_for(beside + "%4 : f32[8, 1000] = softmax(%2, 1)\n", {3, 4}) == 4);
+  // %2 reads %1 in another order than it writes.
+  CHECK(values_for("%2 : f32[1000, 8] = transpose(%1, 0, 1)\n%3 : f32[1000, 8] = exp(%2)\n"
+                   "%4 : f32[1000, 8] = softmax(%3, 1)\n",
+                   {4}) == 3);
+}
+
 TEST_CASE("a plan whose meetings take longer than what a second thread takes over stays with one") {
   const auto threads_for = [](int64_t width) {
     const Graph graph =

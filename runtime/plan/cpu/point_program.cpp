@@ -96,6 +96,25 @@ void PointProgram::keep_stores(const std::vector<bool>& is_read) {
   for (Store& store : stores) store.step = step_places[store.step];
 }
 
+std::vector<std::pair<ValueId, ValueId>> PointProgram::in_place(const std::vector<int64_t>& elements) const {
+  std::vector<std::pair<ValueId, ValueId>> found;
+  for (size_t i = 0; i < loads.size(); ++i) {
+    const Layout& layout = loads[i].layout;
+    const auto is_of_root = [&](const Load& load) { return load.layout.root == layout.root; };
+    const bool is_whole = layout == dense(layout.root, sizes) && elements[layout.root] == layout.count();
+    if (!is_whole || loads[i].dtype != DType::F32 || std::ranges::count_if(loads, is_of_root) > 1) continue;
+    size_t last = 0;
+    for (size_t at = 0; at < steps.size(); ++at) {
+      const auto is_it = [&](const Ref& operand) { return operand == Ref{Source::Load, uint32_t(i)}; };
+      if (std::ranges::any_of(steps[at].operands, is_it)) last = at;
+    }
+    for (const Store& store : stores) {
+      if (store.dtype == DType::F32 && store.step >= last) found.emplace_back(layout.root, store.root);
+    }
+  }
+  return found;
+}
+
 namespace {
 
 /// Elements of a run: what a program works on stays in the nearest cache.
@@ -180,7 +199,10 @@ class PointCall : public Kernel {
     return fmt::format("[{}] {}", fmt::join(program_.sizes, ", "), names);
   }
 
+  std::vector<std::pair<ValueId, ValueId>> in_place() const override { return over; }
+
   bool splits_samples = false, alone = false;
+  std::vector<std::pair<ValueId, ValueId>> over;
 
  private:
   /// A place in the axes in front of the last one. Few have more axes, and a run takes no memory.
@@ -424,6 +446,7 @@ Call make_point_call(const PointProgram& program, const std::vector<int64_t>& el
   call.split = is_apart ? Split::Samples : count >= kWorthSharing ? Split::Shares : Split::Alone;
   kernel->splits_samples = is_apart;
   kernel->alone = call.split == Split::Alone;
+  kernel->over = program.in_place(elements);
   for (const auto& load : program.loads) {
     const ValueId root = load.layout.root;
     call.reads.push_back({root, is_apart && has_samples_apart(load.layout, elements[root], samples)});

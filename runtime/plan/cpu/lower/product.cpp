@@ -66,12 +66,15 @@ struct Product {
   int64_t depth() const { return left.sizes[1]; }
   int64_t columns() const { return right.sizes[1]; }
 
-  /// A block by panel `at`; `tiles`: its rows of the left side, packed, or null.
-  void multiply(Memory memory, const Block& block, int64_t at, const float* panel, const float* tiles = nullptr) const {
+  /// A block by panel `at`; `words`: its rows of the left side, as `pack_rows` made them, or null.
+  void multiply(Memory memory, const Block& block, int64_t at, const float* panel, const float* words = nullptr) const {
     const int64_t first = at * kernel->width;
     PanelProduct product;
     product.left = matrix(memory, left, block.begin * left.strides[0] + block.from * left.strides[1]);
-    if (tiles != nullptr) product.words = kernel->tiles(tiles, block.depth);
+    if (words != nullptr) {
+      const int64_t lines = kernel->lines(block.depth);
+      product.words = rounds_rows() ? kernels::Words{words, lines, 1, lines} : kernel->tiles(words, block.depth);
+    }
     product.rows = block.end - block.begin;
     product.depth = block.depth;
     product.panel = panel;
@@ -82,11 +85,13 @@ struct Product {
     if (bias.root != kNone && block.from == 0) product.bias = floats(memory, bias.root) + bias.offset + first;
     kernel->multiply(product);
   }
-  /// Rows of a block, as tiles.
-  void pack_rows(Memory memory, const Block& block, float* tiles) const {
-    kernel->pack_rows(matrix(memory, left, block.begin * left.strides[0] + block.from * left.strides[1]),
-                      block.end - block.begin, block.depth, tiles);
+  /// Rows of a block as words: side by side where they lie so, else as tiles.
+  void pack_rows(Memory memory, const Block& block, float* words) const {
+    const auto pack = rounds_rows() ? kernel->round_rows : kernel->pack_rows;
+    pack(matrix(memory, left, block.begin * left.strides[0] + block.from * left.strides[1]), block.end - block.begin,
+         block.depth, words);
   }
+  bool rounds_rows() const { return kernel->round_rows != nullptr && left.strides[1] == 1; }
   double products() const { return double(rows()) * double(depth()) * double(columns()); }
   Str text() const {
     return fmt::format("[{}, {}] x [{}, {}] product{}", rows(), depth(), depth(), columns(), type_of(*kernel));
@@ -128,7 +133,8 @@ class RowsProduct : public Kernel {
   ValueId panels_;
 };
 
-/// Each thread packs panels itself: for the rows of its samples; or its share of all panels, or of rows where there are few panels.
+/// Each thread packs panels itself: for the rows of its samples; or its share of all panels, or of rows where there are few panels, or
+/// more to pack of rows than of columns.
 class PanelsProduct : public Kernel {
  public:
   PanelsProduct(Product product, Split split) : product_(std::move(product)), split_(split) {}
@@ -136,7 +142,8 @@ class PanelsProduct : public Kernel {
   void run(Memory memory, const Part& part) const override {
     const ProductKernel& kernel = *product_.kernel;
     const int64_t panels = kernel.panels(product_.columns()), rows = product_.rows();
-    const bool by_rows = split_ == Split::Samples || (panels < 2 * part.threads && rows > panels * kernel.width);
+    const bool has_more_rows = rows > panels * kernel.width && (packs_rows() || panels < 2 * part.threads);
+    const bool by_rows = split_ == Split::Samples || has_more_rows;
     const auto share = [&](int64_t count) {
       if (split_ == Split::Samples) return part.of(count);
       return split_ == Split::Alone ? std::pair<int64_t, int64_t>(0, count) : part.share(count);
@@ -167,14 +174,16 @@ class PanelsProduct : public Kernel {
     right.at += whole.from * right.row;
     for (int64_t at = first; at < last; ++at)
       pack_panel(kernel, right, whole.depth, product_.columns(), at, panels + (at - first) * of_panel);
-    // Rows that lie across memory are packed: what stays in caches is then read once and in a line; so are rows to be rounded.
-    const bool packs = (product_.left.strides[1] != 1 || kernel.narrows()) && product_.columns() > width;
     for (int64_t row = whole.begin; row < whole.end; row += kRows) {
       const Block block{row, std::min(whole.end, row + kRows), whole.from, whole.depth};
-      if (packs) product_.pack_rows(memory, block, tiles);
+      if (packs_rows()) product_.pack_rows(memory, block, tiles);
       for (int64_t at = first; at < last; ++at)
-        product_.multiply(memory, block, at, panels + (at - first) * of_panel, packs ? tiles : nullptr);
+        product_.multiply(memory, block, at, panels + (at - first) * of_panel, packs_rows() ? tiles : nullptr);
     }
+  }
+  /// Rows that lie across memory are packed: what stays in caches is then read once and in a line; so are rows to be rounded.
+  bool packs_rows() const {
+    return (product_.left.strides[1] != 1 || product_.kernel->narrows()) && product_.columns() > product_.kernel->width;
   }
 
   Product product_;

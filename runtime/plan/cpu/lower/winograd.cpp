@@ -46,9 +46,9 @@ struct Tiles {
   int64_t together(int64_t samples) const { return std::clamp<int64_t>(kTogether / image(), 1, samples); }
 };
 
-/// Channels [first, first + count) of `images`, one below the other; zeros behind them.
+/// Channels [first, first + count) of `images`, one below the other; `is_first` of as many, or zeros are behind them already.
 void split(const float* from, int64_t step, int64_t images, int64_t count, const Tiles& tiles, kernels::Plane plane,
-           const Phases& to) {
+           const Phases& to, bool is_first) {
   const int64_t end = images * tiles.image();
   for (int64_t c = 0; c < count; ++c) {
     float* const channel = to.at + c * 4 * to.size;
@@ -56,7 +56,7 @@ void split(const float* from, int64_t step, int64_t images, int64_t count, const
       plane.at = from + i * step + c * plane.height * plane.width;
       kernels::winograd_kernel().split(plane, tiles.lines + 1, {channel + i * tiles.image(), to.size, to.pitch});
     }
-    for (int64_t phase = 0; phase < 4; ++phase)
+    for (int64_t phase = 0; is_first && phase < 4; ++phase)
       std::memset(channel + phase * to.size + end, 0, size_t(to.size - end) * sizeof(float));
   }
 }
@@ -145,8 +145,11 @@ class TileConvolution : public Kernel {
     const auto [begin, end] = part.of(of_.samples);
     const int64_t together = tiles_.together(of_.samples);
     for (int64_t sample = begin; sample < end; sample += together) {
-      for (int64_t group = 0; group < of_.groups; ++group)
-        convolve(memory, part, sample, std::min(together, end - sample), group);
+      const int64_t images = std::min(together, end - sample);
+      for (int64_t group = 0; group < of_.groups; ++group) {
+        const bool is_first = group == 0 && (sample == begin || images < together);
+        convolve(memory, part, sample, images, group, is_first);
+      }
     }
   }
   int64_t scratch_bytes() const override {
@@ -160,7 +163,7 @@ class TileConvolution : public Kernel {
   Str text() const override { return fmt::format("{} {} by tiles", of_.text(), name_); }
 
  private:
-  void convolve(Memory memory, const Part& part, int64_t sample, int64_t images, int64_t group) const {
+  void convolve(Memory memory, const Part& part, int64_t sample, int64_t images, int64_t group, bool is_first) const {
     const ProductKernel& kernel = *of_.products_by;
     const int64_t width = kernel.width, phase = tiles_.phase(images), places = of_.places();
     Phases in{reinterpret_cast<float*>(part.scratch), phase, tiles_.pitch()};
@@ -169,7 +172,7 @@ class TileConvolution : public Kernel {
     const Sums sums{read.at + kSums * read.step, step_of(of_.outputs * width), width};
     const int64_t in_step = of_.groups * of_.inputs * of_.image(), out_step = of_.groups * of_.outputs * places;
     split(floats(memory, x_) + sample * in_step + group * of_.inputs * of_.image(), in_step, images, of_.inputs, tiles_,
-          input_plane(of_), in);
+          input_plane(of_), in, is_first);
     PanelProduct product;
     product.rows = of_.outputs;
     product.depth = of_.inputs;
@@ -266,10 +269,11 @@ class TileWeightGradient : public Kernel {
     product.out_row = of_.inputs;
     for (int64_t sample = 0; sample < of_.samples; sample += together) {
       const int64_t images = std::min(together, of_.samples - sample), count = tiles_.count(images);
+      const bool is_first = sample == 0 || images < together;
       split(floats(memory, x_) + sample * in_step + (group * of_.inputs + range.input) * of_.image(), in_step, images,
-            range.inputs(), tiles_, input_plane(of_), in);
+            range.inputs(), tiles_, input_plane(of_), in, is_first);
       split(floats(memory, gradient_) + sample * out_step + (group * of_.outputs + range.output) * places, out_step,
-            images, range.outputs(), tiles_, {nullptr, of_.y.out, of_.x.out}, out);
+            images, range.outputs(), tiles_, {nullptr, of_.y.out, of_.x.out}, out, is_first);
       for (int64_t first = 0; first < count; first += most) {
         product.depth = std::min(most, rounded(count - first, tile_kernel(of_).lanes));
         product.adds = sample > 0 || first > 0;

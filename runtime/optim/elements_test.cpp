@@ -1,0 +1,55 @@
+#include "runtime/optim/elements.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+using namespace ltr;
+using namespace ltr::optim;
+
+namespace {
+
+/// Sizes around the blocks and shares of threads.
+TensorVec random_tensors() {
+  at::manual_seed(1);
+  TensorVec list;
+  for (const int64_t count : {1, 63, 64, 4095, 4097, 50'000, 131'072}) list.push_back(at::randn({count}));
+  return list;
+}
+
+}  // namespace
+
+TEST_CASE("the norm of many gradients is the same for any number of threads") {
+  if (element_kernels() == nullptr) return;
+  const TensorVec list = random_tensors();
+  double squares = 0;
+  for (const at::Tensor& tensor : list) squares += tensor.to(at::kDouble).square().sum().item<double>();
+  const int threads = at::get_num_threads();
+  at::set_num_threads(1);
+  const double alone = *norm_by_kernel(list);
+  CHECK(alone == doctest::Approx(std::sqrt(squares)).epsilon(1e-6));
+  for (const int count : {2, 3}) {
+    at::set_num_threads(count);
+    CHECK(*norm_by_kernel(list) == alone);
+  }
+  at::set_num_threads(threads);
+  CHECK(*norm_by_kernel({}) == 0);
+  CHECK(std::isnan(*norm_by_kernel({at::full({100}, NAN)})));
+  CHECK_FALSE(norm_by_kernel({list[0], list[1].to(at::kDouble)}));
+  CHECK_FALSE(norm_by_kernel({at::ones({4, 4}).t().slice(0, 0, 2)}));
+}
+
+TEST_CASE("gradients are scaled in place, all or none") {
+  if (element_kernels() == nullptr) return;
+  const TensorVec list = random_tensors();
+  TensorVec wanted;
+  for (const at::Tensor& tensor : list) wanted.push_back(tensor * 0.3F);
+  const auto version = list[0]._version();
+  CHECK(scale_by_kernel(list, 0.3F));
+  for (size_t i = 0; i < list.size(); i++) CHECK(at::equal(list[i], wanted[i]));
+  CHECK(list[0]._version() > version);
+  CHECK_FALSE(scale_by_kernel({list[0], at::ones({2}, at::kDouble)}, 2));
+  CHECK(at::equal(list[0], wanted[0]));
+}
