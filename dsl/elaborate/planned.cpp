@@ -6,17 +6,14 @@
 #include <optional>
 #include <set>
 
+#include "dsl/elaborate/planned_phases.h"
+
 namespace ltr::elaborate {
 
 namespace {
 
 using library::Cost;
 using Split = PlannedCall::Split;
-
-constexpr size_t kNoValue = size_t(-1);
-constexpr double kResultBytes = 4;
-/// What waits for a phase to end keeps what it reads: of more than this a phase ends (`runtime/plan/cpu/schedule.cpp`).
-constexpr double kMostWaiting = double(4 << 20) / kResultBytes;
 
 /// From the tape to calls, as `runtime/plan` lowers and fuses them: what is between two effects of the step at a time.
 class CallMaker {
@@ -37,9 +34,9 @@ class CallMaker {
       }
       if (i == tape_.size()) break;
       compute(i);
-      step_.rehearsed += tape_[i].is_view ? 0 : size_of(i) + tape_[i].keeps_elements;
     }
     close_stretch();
+    step_.rehearsed = rehearsed();
     return std::move(step_);
   }
 
@@ -59,6 +56,35 @@ class CallMaker {
   bool is_elements(size_t i) const { return kind_of(i) == Cost::Kind::Output && !tape_[i].is_product; }
   /// Its result are views of what its operands' gradients are, and the other way round.
   bool joins(size_t i) const { return kind_of(i) == Cost::Kind::Copy && tape_[i].inputs.size() > 1; }
+
+  /// What lies in memory at one time while the step goes forward op by op: a result goes behind its last reader, unless the way back
+  /// wants it.
+  double rehearsed() const {
+    std::vector<size_t> last(tape_.size());
+    std::vector<bool> is_kept(tape_.size());
+    for (size_t i = 0; i < tape_.size(); ++i) {
+      const auto keep = [&](size_t owner) {
+        if (owner != kNoValue) is_kept[owner] = true;
+      };
+      last[i] = i;
+      if (tape_[i].keeps_result) keep(owners_[i]);
+      for (const int32_t input : tape_[i].inputs) {
+        const size_t owner = owners_[size_t(input)];
+        if (owner != kNoValue) last[owner] = i;
+        if (tape_[i].keeps_operands) keep(owner);
+      }
+    }
+    std::vector<std::vector<size_t>> leaving(tape_.size());
+    for (size_t i = 0; i < tape_.size(); ++i) {
+      if (!tape_[i].is_view && !is_kept[i]) leaving[last[i]].push_back(i);
+    }
+    double live = 0, most = 0;
+    for (size_t i = 0; i < tape_.size(); ++i) {
+      if (!tape_[i].is_view) most = std::max(most, live += size_of(i) + tape_[i].keeps_elements);
+      for (const size_t gone : leaving[i]) live -= size_of(gone);
+    }
+    return most;
+  }
 
   size_t make_value(double numbers) {
     step_.values.push_back(numbers);
@@ -385,68 +411,6 @@ void keep_what_is_read(PlannedStep& step, const std::map<size_t, size_t>& ends) 
     if (call.is_elements) std::erase_if(call.writes, [&](size_t value) { return !is_read[value]; });
     for (const size_t value : call.reads) is_read[value] = true;
   }
-}
-
-/// The calls of one stretch in phases, from `phase` on, as `runtime/plan/cpu/schedule.cpp` has them; the first behind them.
-size_t schedule(PlannedStep& step, size_t begin, size_t end, size_t phase) {
-  std::map<size_t, size_t> makers;
-  std::vector<size_t> waiting;
-  for (size_t at = begin; at < end; ++at) {
-    step.calls[at].phase = kNoValue;
-    for (const size_t value : step.calls[at].writes) makers[value] = at;
-    waiting.push_back(at);
-  }
-  for (; !waiting.empty(); ++phase) {
-    const auto may_run = [&](const PlannedCall& call, const PlannedCall& maker) {
-      if (maker.phase != phase) return maker.phase != kNoValue;
-      return maker.split == Split::Alone ? call.split == Split::Alone
-                                         : maker.split == Split::Samples && call.split == Split::Samples;
-    };
-    std::vector<size_t> left;
-    std::set<size_t> kept;
-    double numbers = 0;
-    for (const size_t at : waiting) {
-      PlannedCall& call = step.calls[at];
-      bool runs = numbers <= kMostWaiting;
-      for (const size_t value : call.reads) {
-        const auto maker = makers.find(value);
-        runs = runs && (maker == makers.end() || may_run(call, step.calls[maker->second]));
-      }
-      for (const size_t value : call.reads) {
-        const auto maker = makers.find(value);
-        if (!runs && maker != makers.end() && step.calls[maker->second].phase == phase && kept.insert(value).second)
-          numbers += step.values[value];
-      }
-      if (runs) call.phase = phase;
-      if (!runs) left.push_back(at);
-    }
-    waiting = std::move(left);
-  }
-  return phase;
-}
-
-double peak_of(const PlannedStep& step, const std::map<size_t, size_t>& ends, const std::vector<size_t>& last_phases) {
-  struct Life {
-    size_t first = kNoValue, last = 0;
-  };
-  std::vector<Life> lives(step.values.size());
-  for (const PlannedCall& call : step.calls) {
-    for (const size_t value : call.writes) {
-      lives[value].first = std::min(lives[value].first, call.phase);
-      lives[value].last = std::max(lives[value].last, call.phase);
-    }
-    for (const size_t value : call.reads) lives[value].last = std::max(lives[value].last, call.phase);
-  }
-  for (const auto& [value, stretch] : ends) lives[value].last = std::max(lives[value].last, last_phases[stretch]);
-  std::map<size_t, double> changes;
-  for (size_t value = 0; value < lives.size(); ++value) {
-    if (lives[value].first == kNoValue) continue;
-    changes[lives[value].first] += step.values[value];
-    changes[lives[value].last + 1] -= step.values[value];
-  }
-  double live = 0, most = 0;
-  for (const auto& [phase, change] : changes) most = std::max(most, live += change);
-  return most;
 }
 
 }  // namespace

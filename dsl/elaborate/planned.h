@@ -30,7 +30,7 @@ struct PlannedStep {
   double peak = 0;
   double gradients =
       0;  ///< numbers of those of weights; of a table those of the rows that were read, where that is enough
-  /// Numbers that the rehearsal holds: all results of the step op by op, at one time.
+  /// Numbers that the rehearsal holds when there are most: of the step op by op, what the way back would want, too.
   double rehearsed = 0;
 };
 

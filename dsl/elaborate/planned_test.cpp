@@ -49,11 +49,25 @@ TEST_CASE("functions of elements in one pass keep nothing between them") {
 }
 
 TEST_CASE("what a plan holds when there is most") {
-  // On the way back through the second layer, which panels of its weights go in front of: what relu gave and its gradient, the gradients of
-  // what it read and of the 50 numbers, the panels, and the first gradient of weights.
+  // On the way back through the second layer, which panels of its weights go in front of: what relu gave and its gradient, over which the
+  // gradient of what it read is written, the gradient of the 50 numbers, the panels, and the first gradient of weights.
   const PlannedStep step = planned(net({Id::Relu}));
   CHECK(step.gradients == 110);
-  CHECK(step.peak == 1000 + 1000 + 1000 + 50 + 10 + 10);
+  CHECK(step.peak == 1000 + 1000 + 50 + 10 + 10);
+}
+
+TEST_CASE("functions of elements write over what they read for the last time") {
+  // tanh keeps its result alone, so that its gradient lies where the gradient behind it lay: one value less than with a function that has
+  // to keep what it read.
+  const PlannedStep step = planned(net({Id::Tanh}));
+  const PlannedStep other = planned(net({Id::Gelu}));
+  CHECK(step.peak < other.peak);
+}
+
+TEST_CASE("a rehearsal keeps what the way back would want, and of the rest what is read next") {
+  // The first layer's result goes behind relu, which keeps its own; the second layer keeps that, and the loss its scores.
+  CHECK(planned(net({Id::Relu})).rehearsed == 1000 + 1000);
+  CHECK(planned(net({Id::Relu, Id::StopGrad, Id::Relu})).rehearsed == 1000 + 1000 + 1000);
 }
 
 TEST_CASE("a convolution by tiles has fewer products, and what its tiles are made of") {
