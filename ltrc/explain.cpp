@@ -19,6 +19,9 @@ extern const std::span<const source::EmbeddedFile> runtime_pages;
 int run_explain(const std::string& given) {
   std::string code = given;
   std::transform(code.begin(), code.end(), code.begin(), [](unsigned char c) { return char(std::toupper(c)); });
+  // `303` is `E0303`.
+  const bool is_number = !code.empty() && code.size() <= 4 && code.find_first_not_of("0123456789") == std::string::npos;
+  if (is_number) code = "E" + std::string(4 - code.size(), '0') + code;
   if (const auto page = diagnostics::explain(code)) {
     fmt::print("{}", *page);
     return kOk;

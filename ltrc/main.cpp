@@ -181,6 +181,10 @@ int main_of(const std::vector<std::string>& words) {
 int guarded_main(std::vector<std::string> words) {
   try {
     if (words.empty()) words = {"--help"};
+    if (words[0] == "help") {
+      words.erase(words.begin());
+      words.emplace_back("--help");
+    }
     if (words[0] == "run") return main_run({words.begin() + 1, words.end()});
     const std::vector<std::string> known = commands();
     const bool is_command = std::find(known.begin(), known.end(), words[0]) != known.end();

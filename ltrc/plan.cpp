@@ -287,7 +287,9 @@ const check::Experiment* choose(const check::Program& program, const std::string
   std::vector<std::string> known;
   for (const check::Experiment& experiment : program.experiments) {
     known.push_back(experiment.name);
-    if (experiment.name == name || (name.empty() && program.experiments.size() == 1)) return &experiment;
+    // Where none is named, the one with the name of the file is meant.
+    const bool is_meant = name.empty() && (program.experiments.size() == 1 || experiment.name == program.name);
+    if (experiment.name == name || is_meant) return &experiment;
   }
   if (known.empty()) {
     fmt::print(stderr, "error: {} has no experiment\n", program.name);

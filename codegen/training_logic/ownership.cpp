@@ -238,8 +238,10 @@ void check_ownership(const ModelTrace& model, const Findings& findings, const He
   }
   std::vector<std::string> unowned;
   find_unowned(all, "", unowned);
-  for (const std::string& path : unowned) {
-    const std::string member = path.substr(0, path.find('.'));
+  std::map<std::string, std::vector<std::string>> of_members;
+  for (const std::string& path : unowned) of_members[path.substr(0, path.find('.'))].push_back(path);
+  for (const auto& [member, paths] : of_members) {
+    const std::string& path = paths.front();
     const auto span = object.spans.find(member);
     const bool is_weight = part_at(all, path).parts.empty();
     const std::string named = shown_path(path);
@@ -253,7 +255,10 @@ void check_ownership(const ModelTrace& model, const Findings& findings, const He
         diagnostic.label(near->span, "`{}` owns `{}` alone", heap.owners[owner].name, shown_path(near->scope.path));
     }
     const std::string code = code_of(named);
-    if (is_weight && path == member)
+    if (paths.size() > 1) {
+      for (size_t i = 1; i < paths.size(); ++i) diagnostic.note("nor those of `{}`", shown_path(paths[i]));
+      diagnostic.help("`{}.weights` are all of them", member);
+    } else if (is_weight && path == member)
       diagnostic.help("add `{}` to an optimizer; what is not trained is a `buffer`", code);
     else
       diagnostic.help("add `{}` to an optimizer; what only serves others is used as `frozen({})(x)`",

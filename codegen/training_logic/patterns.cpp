@@ -66,6 +66,8 @@ std::vector<std::string> names_for(const Pattern& pattern, const Heap& heap) {
   for (const WeightUse& use : pattern.weights) {
     for (const Scope& place : heap.weights[use.weight].places) {
       names.push_back(weight_name(place.path));
+      const size_t dot = names.back().rfind('.');
+      if (pattern.text.starts_with("*.") && dot != std::string::npos) names.push_back("*" + names.back().substr(dot));
       if (!pattern.is_init && use.scope.holds(place) && place.path.size() > use.scope.path.size())
         names.push_back(use.scope.name_of(place));
     }

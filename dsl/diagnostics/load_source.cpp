@@ -9,6 +9,18 @@ namespace ltr::diagnostics {
 
 namespace {
 
+/// A program in a folder: `main.ltr`, else the first.
+std::string a_file_in(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".ltr") names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  const bool has_main = std::find(names.begin(), names.end(), "main.ltr") != names.end();
+  return (folder / (names.empty() || has_main ? "main.ltr" : names.front())).string();
+}
+
 /// Names like the missing one in its folder.
 std::optional<std::string> find_similar_file(const std::filesystem::path& file) {
   std::error_code error;
@@ -38,7 +50,7 @@ std::optional<source::SourceId> load_source(const std::filesystem::path& file, s
     }
     case source::LoadProblem::NotReadable: sink.report(diag::file_not_readable(cause, path, result.reason)); break;
     case source::LoadProblem::Directory:
-      sink.report(diag::file_is_directory(cause, path).help("name a file in it, such as {}/main.ltr", path));
+      sink.report(diag::file_is_directory(cause, path).help("name a file in it, such as {}", a_file_in(path)));
       break;
     case source::LoadProblem::TooLarge:
       sink.report(diag::file_too_large(cause, path, result.size_bytes)

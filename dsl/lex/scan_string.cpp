@@ -249,6 +249,20 @@ bool Scanner::is_string_in_string(size_t first_token) const {
          text_.substr(at_ + 1, text_.find('\n', at_) - at_ - 1).find('"') != std::string_view::npos;
 }
 
+/// `\"a\"` between braces, where a value is wanted.
+void Scanner::skip_escaped_string() {
+  const size_t begin = at_;
+  at_ += 2;
+  while (!at_line_end() && peek() != '"' && !starts_with("\\\"")) ++at_;
+  if (starts_with("\\\"")) at_ += 2;
+  std::string text(text_.substr(begin, at_ - begin));
+  std::erase(text, '\\');
+  report(diag::bad_interpolation(span(begin, at_), "no string may stand between the braces of a string")
+             .help("give it a name above: `text = {}`", text)
+             .help("a brace that is meant is written `\\{`"));
+  push(TokenKind::Error, at_, at_);
+}
+
 bool Scanner::scan_interpolation(const StringForm& form) {
   const size_t begin = at_;
   push(TokenKind::InterpBegin, at_, at_ + 1);
@@ -273,11 +287,24 @@ bool Scanner::scan_interpolation(const StringForm& form) {
       }
       continue;
     }
+    if (c == '\\' && peek(1) == '"') {
+      skip_escaped_string();
+      continue;
+    }
     if (at_line_end() || c == '"' || (end_of_string_at(form, at_) != 0)) break;
+    if (depth == 0 && c == '!' && is_name_start(peek(1)) && peek(2) == '}') {
+      report(diag::bad_interpolation(span(at_, at_ + 2), "`" + std::string(text_.substr(at_, 2)) + "` is Python")
+                 .help("without it: a value is shown as `print` shows it")
+                 .fix(span(at_, at_ + 2), ""));
+      at_ += 2;
+      continue;
+    }
     if (depth == 0 && (c == '}' || c == ':')) {
       if (out_.tokens.size() == first_token) {
+        const std::string_view rest = text_.substr(at_, text_.find('\n', at_) - at_);
+        const bool is_filled = rest.find("\".format(") != std::string_view::npos;
         report(diag::bad_interpolation(span(begin, at_ + 1), "there is no value between the braces")
-                   .help("a brace is written `\\{`"));
+                   .help("{}", is_filled ? "the value stands there itself: `\"{x}\"`" : "a brace is written `\\{`"));
         push(TokenKind::Error, at_, at_);
       }
       if (c == ':') scan_format();

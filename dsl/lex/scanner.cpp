@@ -380,7 +380,9 @@ bool Scanner::scan_foreign_operator() {
     }
     report(std::move(diagnostic));
     if (row.text == "//" && is_one_word(rest)) {
-      // Without it the line is whole, whichever of the two it is.
+      // Without it the line is whole, whichever of the two it is; what it is worth is not known.
+      push(TokenKind::Slash, begin, at_);
+      push(TokenKind::Error, at_, at_);
       while (!at_line_end()) ++at_;
       return true;
     }
@@ -389,6 +391,8 @@ bool Scanner::scan_foreign_operator() {
       if (ours.text == row.replacement) kind = ours.kind;
     }
     push(kind, begin, at_);
+    // Of `|` nobody knows whether it was meant to be `or` or `|>`.
+    if (row.text == "|") push(TokenKind::Error, at_, at_);
     return true;
   }
   return false;

@@ -74,6 +74,7 @@ class Scanner {
   /// False if the `{` is never closed.
   bool scan_interpolation(const StringForm& form);
   bool is_string_in_string(size_t first_token) const;
+  void skip_escaped_string();
   void scan_format();
   void push_text(TokenKind kind, size_t begin, size_t end, std::string text);
 

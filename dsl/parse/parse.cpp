@@ -22,6 +22,7 @@ bool parse_edition(State& state, Iter& at, ast::Module& module) {
     diagnostic.fix(is_word ? at->span : begin, "ltr " + std::to_string(kEdition) + (is_word ? "" : "\n"));
     state.report_at(at, std::move(diagnostic));
     if (is_word) ++at;
+    if (is_word && at->kind == K::Str) ++at;
     return true;
   }
   const Iter number = std::next(at);

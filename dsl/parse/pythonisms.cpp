@@ -54,6 +54,13 @@ bool begins_something(Iter start) {
   return lex::is_word(next->kind) && !next->starts_line;
 }
 
+/// Whether the innermost braces around `at` are those of a model.
+bool is_in_model(const State& state, Iter at) {
+  Iter opener = opener_of_params(state, at);
+  while (opener != state.begin() && !opener->starts_line) --opener;
+  return opener->kind == K::Model;
+}
+
 /// `def training_step(self, batch):` and its like, which are no functions here.
 std::optional<diagnostics::Diagnostic> find_python_method(const State& state, Iter start, const Habit& habit) {
   const Iter name = std::next(start);
@@ -61,11 +68,31 @@ std::optional<diagnostics::Diagnostic> find_python_method(const State& state, It
   const std::string_view word = state.text(*name);
   const std::string shown = "def " + std::string(word);
   const Span span = state.span(start, std::next(name));
+  if ((word == "train" || word == "val" || word == "test" || word == "predict") && is_in_model(state, start))
+    return diag::python_form(span, shown, "`step " + std::string(word) + "[B](…) { … }`").fix(start->span, "step");
   if (const auto advice = diagnostics::foreign_advice(word))
     return diag::python_form(span, shown, "written otherwise").help("{}", std::string(*advice));
   const auto hook = diagnostics::renamed(word);
   if (!hook || !word.starts_with("on_")) return std::nullopt;
   return diag::python_form(span, shown, "`on " + std::string(*hook) + " { … }`");
+}
+
+/// `import .lib.parts`, and `import lib.parts.*`.
+std::optional<diagnostics::Diagnostic> find_python_import(const State& state, Iter start, Iter at) {
+  Iter first = std::next(start);
+  if (first->kind == K::Dot) {
+    const Span dot = first->span;
+    return diag::python_form(dot, "import .module",
+                             "the path from the folder of this file: `import lib.parts as parts`")
+        .help("without the dot")
+        .fix(dot, "");
+  }
+  if (at->kind != K::Star || std::prev(at)->kind != K::Dot) return std::nullopt;
+  const Span path = state.span(first, std::prev(at));
+  const std::string_view text = state.text().substr(path.begin, path.end - path.begin);
+  return diag::python_form(at->span, "import *", "each name by itself: `import " + std::string(text) + ".{NAME}`")
+      .help("or all under a name: `import {} as {}`, and `{}.NAME`", text, state.text(*std::prev(at, 2)),
+            state.text(*std::prev(at, 2)));
 }
 
 /// Whether a word stands on the line that begins at `start`.
@@ -184,13 +211,22 @@ std::optional<diagnostics::Diagnostic> find_python_form(const State& state, Iter
                             : is_ours     ? "`" + import_form + "`"
                                           : std::string(habit->ours));
       if (is_ours) diagnostic.fix(import->span, import_form);
+      const Iter brace = std::find_if(start, at, [](const lex::Token& one) { return one.kind == K::OpenBrace; });
+      if (habit->word == "with" && !is_other_with && brace->kind == K::OpenBrace)
+        diagnostic.fix(state.span(start, brace), "no_grad");
       if (habit->word == "def" || habit->word == "func" || habit->word == "function") diagnostic.fix(start->span, "fn");
       return diagnostic;
     }
   }
+  if (state.text(*start) == "self" && at == std::next(start) && at->kind == K::Dot && kNames.has(std::next(at)->kind)) {
+    const Span gone = state.span(start, std::next(at));
+    return diag::python_form(gone, "self.", "nothing: a member is declared by its name").fix(gone, "");
+  }
   if (start->kind == K::For && at->kind == K::Comma) {
-    return diag::python_form(state.span(std::next(start), at + 2), "for i, x in enumerate(xs)",
-                             "`for i in 0 .. xs.length { x = xs[i] }`");
+    const Span names = state.span(std::next(start), at + 2);
+    if (mentions(state, start, "zip"))
+      return diag::python_form(names, "for x, y in zip(xs, ys)", "`for i in 0 .. xs.length { x = xs[i]; y = ys[i] }`");
+    return diag::python_form(names, "for i, x in enumerate(xs)", "`for i in 0 .. xs.length { x = xs[i] }`");
   }
   if (at->kind == K::Colon && std::next(at)->kind == K::Newline) return python_colon(at->span);
   if (at != start && std::prev(at)->kind == K::Name && state.text(*std::prev(at)) == "self" &&
@@ -229,6 +265,9 @@ std::optional<diagnostics::Diagnostic> find_python_form(const State& state, Iter
   }
   if (at->kind == K::Name && state.text(*at) == "lambda") {
     return diag::python_form(at->span, "lambda", "`x => value`");
+  }
+  if (start->kind == K::Import) {
+    if (auto import = find_python_import(state, start, at)) return import;
   }
   if (start->kind == K::Import && at->kind == K::From) {
     return diag::python_form(at->span, "import x from", "`import std.module.{x}`, or `import \"file.ltr\" as x`");

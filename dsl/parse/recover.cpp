@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "dsl/diagnostics/suggest.h"
+#include "dsl/parse/lost.h"
 #include "dsl/parse/state.h"
 
 // What is said when the grammar does not go on, and where parsing resumes.
@@ -95,6 +96,17 @@ void help_logged_text(const State& state, Iter text, diagnostics::Diagnostic& di
       .fix(span, next->kind == K::Comma ? name + " =" : name);
 }
 
+/// What Lightning says of a value behind its name: `prog_bar`. False if it is none of it.
+bool help_log_flag(const State& state, Iter at, diagnostics::Diagnostic& diagnostic) {
+  const std::string_view word = state.text(*at);
+  const std::string_view ours = word == "prog_bar"   ? "bar"
+                                : word == "on_step"  ? "on step"
+                                : word == "on_epoch" ? "on epoch"
+                                                     : "";
+  if (!ours.empty()) diagnostic.help("here it is `{}`", ours).fix(at->span, std::string(ours));
+  return !ours.empty();
+}
+
 /// `*.bias` without its quotes.
 void help_pattern(const State& state, Iter at, diagnostics::Diagnostic& diagnostic) {
   Iter last = at;
@@ -177,11 +189,43 @@ void help_callback_member(const State& state, Iter at, diagnostics::Diagnostic& 
     help_near_word(state, at, diagnostic);
 }
 
+/// What follows an import, as it is written here.
+void help_import(const State& state, Iter start, Iter at, diagnostics::Diagnostic& diagnostic) {
+  const Iter first = std::next(start);
+  const auto text = [&](Iter begin, Iter end) {
+    const Span span = state.span(begin, end);
+    return std::string(state.text().substr(span.begin, span.end - span.begin));
+  };
+  if (first->kind == K::Str && at == std::next(first)) {
+    const std::string& file = state.buffer().strings[first->value];
+    const std::string alias = file_stem(file);
+    diagnostic.help("the name of the file here: `import \"{}\" as {}`", file, alias);
+    if (is_plain_name(alias)) diagnostic.fix({at->span.source, first->span.end, first->span.end}, " as " + alias);
+  } else if (at->kind == K::Slash) {
+    Iter end = at;
+    while (end->kind != K::As && end->kind != K::Newline && end->kind != K::End) ++end;
+    const std::string file = "\"" + text(first, end) + "\"";
+    const std::string alias = end->kind == K::As ? "" : " as " + file_stem(text(first, end));
+    diagnostic
+        .help("a path is a string: `import {}{}`", file,
+              end->kind == K::As ? " as " + std::string(state.text(*std::next(end))) : alias)
+        .fix(state.span(first, end), file + alias);
+  } else if (at->kind == K::As && expects(state, K::CloseBrace)) {
+    const Iter dot = std::find_if(first, at, [](const lex::Token& one) { return one.kind == K::OpenBrace; }) - 1;
+    diagnostic.help("a name is imported as it is; that of a whole file is chosen: `import {} as {}`, and `{}.{}`",
+                    text(first, dot), state.text(*std::prev(dot)), state.text(*std::prev(dot)),
+                    state.text(*std::prev(at)));
+  } else {
+    diagnostic.help("`import \"file.ltr\" as name`, or `import std.vision.{resize}`");
+  }
+}
+
 /// What the message alone does not say.
 void add_help(const State& state, Level level, Iter start, Iter at, diagnostics::Diagnostic& diagnostic) {
   const bool is_first_word =
       level == Level::Statement && start->kind == K::Name && at == std::next(start) && !at->starts_line;
   if (help_bracketed_lambda(at, state, diagnostic)) return;
+  if (start->kind == K::Import) return help_import(state, start, at, diagnostic);
   if (at->kind == K::Name && expects(state, Expected::CallbackMember))
     return help_callback_member(state, at, diagnostic);
   if (level == Level::Parameter && expects(state, K::Colon)) {
@@ -208,14 +252,31 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
   } else if (expects(state, K::Comma) && expects(state, K::CloseParen) && kNames.has(at->kind)) {
     const Span behind = {at->span.source, std::prev(at)->span.end, std::prev(at)->span.end};
     diagnostic.help("a `,` between the two").fix(behind, ",");
+  } else if ((at->kind == K::Star || at->kind == K::Power) && expects(state, Expected::Expression)) {
+    diagnostic.help("nothing is unpacked: each argument by itself, `f(x, y)`");
+  } else if (at->kind == K::Dot && expects(state, Expected::Expression) && std::next(at)->kind == K::Int) {
+    diagnostic.help("a number has a digit in front of its point: `0.{}`", state.text(*std::next(at)))
+        .fix({at->span.source, at->span.begin, at->span.begin}, "0");
+  } else if (at->kind == K::Int && kind_before(state, at) == K::Dot) {
+    const Span dot = source::join(std::prev(at)->span, at->span);
+    const std::string index = "[" + std::string(state.text(*at)) + "]";
+    diagnostic.help("an element is taken by its index: `…{}`", index).fix(dot, index);
+  } else if (level == Level::Statement && start->kind == K::Const && at == std::next(start)) {
+    const Span gone = {start->span.source, start->span.begin, at->span.begin};
+    diagnostic.help("a local needs no `const`: `{} = …`", state.text(*at)).fix(gone, "");
+  } else if (start->kind == K::Log && help_log_flag(state, at, diagnostic)) {
+    return;
   } else if (start->kind == K::Return && at->kind == K::Comma) {
     diagnostic.help("several values are a tuple, in brackets: `return (a, b)`, or a record: `return (a = …, b = …)`");
   } else if (start->kind == K::Yield && at->kind == K::Comma) {
     diagnostic.help("several values are a tuple, in brackets: `yield (a, b)`");
-  } else if (level == Level::Statement && at->kind == K::Comma && !find_assigned(state, start, state.limit_).empty()) {
+  } else if (level == Level::Statement && at->kind == K::Comma && !find_unpacked(state, start, state.limit_).empty()) {
     diagnostic.help("one level at a time: `a, rest = …`, then `b, c = rest`");
+  } else if (start->kind == K::Print && at->kind == K::Assign && at == start + 2) {
+    diagnostic.help("a value is given in a line of its own: `{} = …`, then `print {}`", state.text(*std::prev(at)),
+                    state.text(*std::prev(at)));
   } else if (level == Level::Statement && at->kind == K::Assign && kNames.has(kind_before(state, at)) &&
-             !find_assigned(state, start, state.limit_).empty()) {
+             !find_unpacked(state, start, state.limit_).empty()) {
     diagnostic.help("one at a time: `{} = …`, then `{} = {}`", state.text(*std::prev(at)), state.text(*start),
                     state.text(*std::prev(at)));
   } else if (const auto advice = is_first_word && at->kind == K::OpenParen && expects(state, K::Assign)
@@ -240,8 +301,6 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
     diagnostic.help("ranges do not chain, and one without an end stands in an index only");
   } else if ((at->kind == K::Str || at->kind == K::StrBegin) && at->starts_line) {
     diagnostic.help("documentation is written with `##` above the declaration");
-  } else if (start->kind == K::Import && expects(state, K::As)) {
-    diagnostic.help("`import \"file.ltr\" as name`, or `import std.vision.{resize}`");
   } else if (start->kind == K::Batch && expects(state, K::OpenBrace)) {
     diagnostic.help("the batch is written `batch[B] { image: float[B, 28, 28], label: i64[B] }`");
   } else if (expects(state, K::OpenBrace) && expects(state, K::Assign)) {
@@ -271,52 +330,6 @@ bool report_missing_separator(State& state, Iter at) {
                           .help("two on one line have a `{}` between them", separator)
                           .fix(behind, separator));
   return true;
-}
-
-std::vector<ast::Name> find_assigned(const State& state, Iter first, Iter last) {
-  std::vector<ast::Name> names;
-  // `let x = …` is a habit; it would have assigned x.
-  if (first < last && std::next(first) < last && kNames.has(std::next(first)->kind)) ++first;
-  for (Iter at = first; at < last; ++at) {
-    while (at < last && at->kind == K::OpenParen) ++at;
-    if (at >= last || !kNames.has(at->kind)) break;
-    names.push_back(state.name(*at));
-    for (++at; at < last && at->kind == K::CloseParen;) ++at;
-    if (at >= last || at->kind != K::Comma) {
-      const bool assigns = at < last && (at->kind == K::Assign || at->kind == K::Colon);
-      return assigns ? names : std::vector<ast::Name>();
-    }
-  }
-  return {};
-}
-
-// `x` of `x float`, and of `i64[B] x`: a type may come first.
-ast::Name find_param(const State& state, Iter first, Iter last) {
-  // What could have been any number of them has no name, and then what is unknown may be one of them.
-  if (first < last && is_base_class(state, first)) return {};
-  if (first < last && std::next(first) < last && std::next(first)->kind == K::OpenBracket) {
-    const lex::BracketPair* pair = state.buffer().find_bracket(state.index(std::next(first)));
-    const Iter name = state.begin() + pair->closer + 1;
-    if (pair->is_closed && name < last && kNames.has(name->kind)) return state.name(*name);
-  }
-  return first < last && kNames.has(first->kind) ? state.name(*first) : ast::Name{};
-}
-
-// The last of the words that it begins with: `prepare` of `fn fn prepare(`.
-ast::Name find_declared(const State& state, Iter first, Iter last) {
-  ast::Name found;
-  for (Iter at = first; at < last && lex::is_word(at->kind); ++at) {
-    if (kNames.has(at->kind)) found = state.name(*at);
-  }
-  return found;
-}
-
-std::vector<ast::Name> find_all_declared(const State& state, Iter first, Iter last) {
-  if (first < last && state.text(*first) == "from") {
-    if (const std::optional<PythonImport> import = read_python_import(state, first)) return import->names;
-  }
-  const ast::Name name = find_declared(state, first, last);
-  return name.text.empty() ? std::vector<ast::Name>() : std::vector{name};
 }
 
 std::string describe_found(const State& state, Iter at) {

@@ -112,8 +112,10 @@ class State {
 std::vector<ast::Name> find_assigned(const State& state, Iter first, Iter last);
 /// The name that a broken declaration or member would have declared; without text if it has none.
 ast::Name find_declared(const State& state, Iter first, Iter last);
-/// The same of a declaration, which may be `from std.models import resnet18, vit_b16`.
-std::vector<ast::Name> find_all_declared(const State& state, Iter first, Iter last);
+/// A declaration that could not be read; of an import all that its line names, `*` too.
+ast::Decl find_lost(const State& state, Iter first, Iter last);
+/// `dat` of `lib/dat.ltr`: what a file is imported as, mostly.
+std::string file_stem(std::string_view path);
 
 /// The name of a broken parameter.
 ast::Name find_param(const State& state, Iter first, Iter last);

@@ -235,9 +235,8 @@ inline void mark_error(const State& state, ast::Item& node, Iter first, Iter las
   node = ast::Item{state.span(first, last), 0, {}, ast::ErrorItem{find_declared(state, first, last)}};
 }
 inline void mark_error(const State& state, ast::Decl& node, Iter first, Iter last) {
-  if (!node.span.is_empty()) return;
-  node = ast::Decl{
-      .span = state.span(first, last), .doc = {}, .node = ast::ErrorDecl{find_all_declared(state, first, last)}};
+  if (!node.span.is_empty() && node.get<ast::Import>() == nullptr) return;
+  node = find_lost(state, first, last);
 }
 inline void mark_error(const State& state, ast::Param& node, Iter first, Iter last) {
   node.name = find_param(state, first, last);

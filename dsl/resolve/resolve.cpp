@@ -318,7 +318,21 @@ struct Resolver {
     if (found == places.end()) {
       diagnostics::Diagnostic diagnostic = diag::file_not_found(span, file);
       for (const std::string& place : places) diagnostic.note("looked for {}", place);
-      if (const auto near = near_file(file, places)) diagnostic.help("did you mean \"{}\"?", *near);
+      const fs::path outer = fs::path(file).parent_path();
+      const std::string outer_file = outer.string() + ".ltr";
+      const bool is_name_of_file =
+          !outer.empty() && std::ranges::any_of(places_of(index, outer_file), [](const auto& one) {
+            std::error_code ignored;
+            return fs::exists(one, ignored);
+          });
+      if (is_name_of_file) {
+        std::string path = outer.string();
+        std::replace(path.begin(), path.end(), '/', '.');
+        diagnostic.help("what a file declares is named in braces: `import {}.{}`", path,
+                        "{" + fs::path(file).stem().string() + "}");
+      } else if (const auto near = near_file(file, places)) {
+        diagnostic.help("did you mean \"{}\"?", *near);
+      }
       sink.report(std::move(diagnostic));
       return std::nullopt;
     }
@@ -353,6 +367,9 @@ struct Resolver {
       if (import == nullptr) continue;
       if (decl.is_damaged) {
         take_poison(index, *import);
+        for (const ast::Name& name : import->names) {
+          if (name.text == "*") graph.modules[index].lost_import = poison(name);
+        }
       } else if (!import->path.empty() && import->path[0].text == "std") {
         import_library(index, *import);
       } else if (import->file || !import->path.empty()) {
@@ -398,7 +415,10 @@ const Symbol* ModuleGraph::find(uint32_t module, const std::string& name, Space 
   }
   if (const Symbol* own = look(names_of(from, space), name)) return own;
   if (const Symbol* taken = look(names_of(from.imported, space), name)) return taken;
-  return space == Space::Symbols ? look(prelude, name) : nullptr;
+  const Symbol* shared = space == Space::Symbols ? look(prelude, name) : nullptr;
+  // An import of `*`, which is none, may have brought any name.
+  const bool may_be_lost = shared == nullptr && from.lost_import && from.lost_import->name == "*";
+  return may_be_lost ? &*from.lost_import : shared;
 }
 
 const std::vector<std::string>& ModuleGraph::visible(uint32_t module, Space space) const {

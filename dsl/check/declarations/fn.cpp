@@ -153,7 +153,13 @@ void read_signature(Context& cx, FnInfo& fn, Scope& scope) {
   }
   // What is one number was meant to be a tensor: nothing that is done with it, or given for it, says more.
   for (ParamInfo& param : fn.params) {
-    if (!unbound.empty() && param.type.kind == Kind::Float) param.type = Type::error();
+    const bool mentions = std::any_of(unbound.begin(), unbound.end(), [&](const ast::Name* binder) {
+      return std::any_of(param.type.dims.begin(), param.type.dims.end(), [&](const Dim& dim) {
+        const std::vector<AtomId> atoms = cx.program.atoms.deep_atoms(dim.size);
+        return std::find(atoms.begin(), atoms.end(), fn.binders[binder->text]) != atoms.end();
+      });
+    });
+    if (!unbound.empty() && (param.type.kind == Kind::Float || mentions)) param.type = Type::error();
   }
 }
 

@@ -167,7 +167,12 @@ void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint3
                   diagnostic.message + ")";
       }
     }
-    if (!found && others.empty()) {
+    // Where the program has mistakes of its own, they may be why this one does not show.
+    const std::vector<diagnostics::Diagnostic>& told = cx.sink->reported();
+    const bool is_broken = std::any_of(told.begin(), told.end(), [](const diagnostics::Diagnostic& one) {
+      return one.severity == diagnostics::Severity::Error && one.code != diagnostics::Code::E0334;
+    });
+    if (!found && others.empty() && !is_broken) {
       // Its types are right; whether its training logic is, a later phase decides.
       typed.fails = test.fails->text;
       typed.fails_span = test.fails->span;

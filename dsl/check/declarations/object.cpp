@@ -314,6 +314,7 @@ struct ObjectChecker {
         note_there_are(diagnostic, longer.empty() ? known : longer);
       }
       cx.report(std::move(diagnostic));
+      typed.is_damaged = true;
       return;
     }
     ast::Fn fn;
@@ -328,9 +329,11 @@ struct ObjectChecker {
     for (const ast::Item& item : items_of(decl)) {
       if (const auto* fn = item.get<ast::Fn>()) {
         FnRole role = FnRole::Method;
-        if (object.kind == Kind::CallbackValue && fn->params.empty() && find_hook(fn->name.text) != nullptr) {
+        const std::string hook(diagnostics::renamed(fn->name.text).value_or(fn->name.text));
+        if (object.kind == Kind::CallbackValue && fn->params.empty() && find_hook(hook) != nullptr) {
           cx.report(diag::wrong_place(fn->name.span, "`" + fn->name.text + "` is a hook, and no function")
-                        .help("`on {} { … }`", fn->name.text));
+                        .help("`on {} { … }`", hook));
+          typed.is_damaged = true;
           continue;
         }
         if (object.kind == Kind::Metric && fn->name.text == "update") role = FnRole::MetricUpdate;
@@ -445,6 +448,7 @@ void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl) {
         cx.report(std::move(diagnostic.note("`for` names a model")));
       object.is_checking = false;  // Its hooks speak of a model that nobody knows.
       object.is_done = true;
+      typed.is_damaged = true;
       (*objects_of(cx.program, object.kind))[object.index] = typed;
       return;
     } else {

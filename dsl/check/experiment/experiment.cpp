@@ -113,6 +113,7 @@ void check_unknown_settings(Context& cx, const ast::Experiment& ast, Merged& mer
       diagnostic.help("an hparam is set: `set {}`", cx.source_text(setting.span)).fix(before, "set ");
     } else if (ast::section_info(setting.name.text).kind != ast::SectionKind::Error) {
       diagnostic.help("it is a section: `{} { … }`", setting.name.text);
+      merged.told_missing.insert(setting.name.text);
     } else if (did_you_mean(diagnostic, setting.name.text, setting.name.span, kFields) && !diagnostic.fixes.empty()) {
       merged.told_missing.insert(diagnostic.fixes[0].replacement);
     } else {
@@ -184,12 +185,21 @@ bool check_trainer(const ast::Section& section, Experiment& typed, Scope& scope)
   return has_limit;
 }
 
-/// The sections of an experiment; the one of its sweep, if it has one, is given back.
-const ast::Section* check_sections(const Merged& merged, Experiment& typed, Scope& scope, bool& has_limit) {
+/// What the rest of an experiment asks of its sections.
+struct Sections {
   const ast::Section* sweep = nullptr;
+  bool has_limit = false;
+  bool lacks_callback = false;  ///< one that is listed could not be read: what is missing may be of it
+};
+
+/// The sections of an experiment; the one of its sweep, if it has one, is given back.
+Sections check_sections(const Merged& merged, Experiment& typed, Scope& scope) {
+  Sections sections;
   for (const ast::Section& section : merged.sections) {
     switch (ast::section_info(section.name.text).kind) {
-      case ast::SectionKind::Trainer: has_limit = check_trainer(section, typed, scope) || has_limit; break;
+      case ast::SectionKind::Trainer:
+        sections.has_limit = check_trainer(section, typed, scope) || sections.has_limit;
+        break;
       case ast::SectionKind::Tags:
         for (const ast::Setting& setting : section.settings) {
           Scope there = scope.in_file_of(setting.span);
@@ -198,14 +208,15 @@ const ast::Section* check_sections(const Merged& merged, Experiment& typed, Scop
         }
         break;
       case ast::SectionKind::Callbacks:
-        check_all_listed(section, "callback", Kind::CallbackValue, scope, typed.callbacks);
+        if (!check_all_listed(section, "callback", Kind::CallbackValue, scope, typed.callbacks))
+          sections.lacks_callback = true;
         break;
       case ast::SectionKind::Loggers: check_all_listed(section, "logger", Kind::Logger, scope, typed.loggers); break;
       case ast::SectionKind::Sweep: {
         Scope there = scope.in_file_of(section.span);
         typed.sweep = check_sweep(section, there);
         check_sweep_rules(scope.cx, typed);
-        sweep = &section;
+        sections.sweep = &section;
         break;
       }
       case ast::SectionKind::Error: break;
@@ -220,11 +231,11 @@ const ast::Section* check_sections(const Merged& merged, Experiment& typed, Scop
       refuse_blocks(call, scope.cx);
     }
   }
-  return sweep;
+  return sections;
 }
 
 /// What only data and model together can tell.
-void check_together(const Expr& data, const Expr& model, const ast::Section* sweep, Experiment& typed, Scope& scope) {
+void check_together(const Expr& data, const Expr& model, const Sections& sections, Experiment& typed, Scope& scope) {
   Context& cx = scope.cx;
   typed.data = data.type.decl;
   typed.model = model.type.decl;
@@ -237,7 +248,7 @@ void check_together(const Expr& data, const Expr& model, const ast::Section* swe
     const bool is_role = name == "train" || name == "val" || name == "test" || name == "predict";
     if (fn.role == FnRole::Step && is_role) bind_step(model, data, fn, typed, scope);
   }
-  check_monitors(cx, typed, sweep);
+  check_monitors(cx, typed, sections.sweep, sections.lacks_callback);
   check_hook_fields(cx, typed);
   check_hook_optimizers(cx, typed);
   check_schedules(cx, typed);
@@ -263,15 +274,14 @@ void check_experiment(Context& cx, uint32_t module, const ast::Experiment& ast) 
   if (data) refuse_blocks(*data, cx);
   const auto model = check_wired("model", Kind::Model, *merged, ast, scope);
   check_topology(*merged, typed, cx);
-  bool has_limit = false;
-  const ast::Section* sweep = check_sections(*merged, typed, scope, has_limit);
-  if (!has_limit && !ast.amends && !merged->is_damaged) {
+  const Sections sections = check_sections(*merged, typed, scope);
+  if (!sections.has_limit && !ast.amends && !merged->is_damaged && !merged->told_missing.contains("trainer")) {
     const auto trainer = std::find_if(ast.sections.begin(), ast.sections.end(),
                                       [](const ast::Section& section) { return section.name.text == "trainer"; });
     const Span place = trainer != ast.sections.end() ? trainer->name.span : ast.name.span;
     cx.report(diag::no_limit(place).help("say `trainer { epochs = 10 }`, or `steps` or `max_time`"));
   }
-  if (data && model) check_together(*data, *model, sweep, typed, scope);
+  if (data && model) check_together(*data, *model, sections, typed, scope);
   for (size_t i = first_obligation; i < cx.program.obligations.size(); ++i) {
     if (cx.program.obligations[i].fate == Fate::AtStart) typed.obligations.push_back(cx.program.obligations[i]);
   }

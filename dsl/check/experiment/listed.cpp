@@ -40,7 +40,13 @@ void report_unknown_listed(const ast::Name& name, const std::vector<Given>& give
       known.push_back(candidate);
   }
   diagnostics::Diagnostic diagnostic = diag::unknown_callback(name.span, what, name.text);
-  if (!did_you_mean(diagnostic, name.text, name.span, known)) note_there_are(diagnostic, known);
+  const std::string of_file = "." + name.text;
+  const auto qualified = std::find_if(known.begin(), known.end(),
+                                      [&](const std::string& candidate) { return candidate.ends_with(of_file); });
+  if (qualified != known.end())
+    diagnostic.help("it is in the file that is imported: `{}`", *qualified).fix(name.span, *qualified);
+  else if (!did_you_mean(diagnostic, name.text, name.span, known))
+    note_there_are(diagnostic, known);
   rename_arguments(diagnostic, given, scope);
   cx.report(std::move(diagnostic));
 }
@@ -146,12 +152,14 @@ std::optional<Expr> check_listed(const ast::Expr& value, const std::string& what
 
 }  // namespace
 
-void check_all_listed(const ast::Section& section, const std::string& what, Kind kind, Scope& scope,
+bool check_all_listed(const ast::Section& section, const std::string& what, Kind kind, Scope& scope,
                       std::vector<Expr>& into) {
+  const size_t before = into.size();
   for (const ast::Expr& value : section.values) {
     Scope there = scope.in_file_of(value.span);
     if (auto listed = check_listed(value, what, kind, there)) into.push_back(std::move(*listed));
   }
+  return into.size() - before == section.values.size();
 }
 
 void check_callback_models(Context& cx, const Experiment& experiment) {

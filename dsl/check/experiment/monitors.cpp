@@ -7,29 +7,44 @@ namespace ltr::check {
 
 namespace {
 
-void report_unknown(Context& cx, const std::string& name, Span span, const SeriesOf& series) {
+/// What an experiment records, and whether a callback that could not be read may record more.
+struct Recorded {
+  SeriesOf series;
+  bool is_open = false;
+  std::set<std::string> told_absent = {};  ///< why series have no value, which holds for all of a role
+};
+
+void report_unknown(Context& cx, const std::string& name, Span span, const Recorded& recorded) {
+  if (recorded.is_open) return;
   std::vector<std::string> names;
   std::string list;
-  for (const auto& [known, one] : series) {
+  for (const auto& [known, one] : recorded.series) {
     names.push_back(known);
     list += (list.empty() ? "" : ", ") + known;
   }
   diagnostics::Diagnostic diagnostic = diag::monitor_unknown(span, name);
   diagnostic.note("logged are: {}", list.empty() ? "nothing" : list);
-  if (const auto near = diagnostics::suggest(name, names)) add_near(diagnostic, name, span, *near);
+  // Lightning says behind a name when it is recorded.
+  const std::string bare = name.substr(0, name.rfind('_'));
+  const bool says_when = (name.ends_with("_epoch") || name.ends_with("_step")) && recorded.series.contains(bare);
+  if (says_when)
+    diagnostic.help("a series has one name: `{}`", bare).fix(span, bare);
+  else if (const auto near = diagnostics::suggest(name, names))
+    add_near(diagnostic, name, span, *near);
   cx.report(std::move(diagnostic));
 }
 
 /// The series that is watched, if it is logged and has fresh values.
-const Logged* find_series(Context& cx, const std::string& name, Span span, bool per_epoch, const SeriesOf& series) {
-  const auto found = series.find(name);
-  if (found == series.end()) {
-    report_unknown(cx, name, span, series);
+const Logged* find_series(Context& cx, const std::string& name, Span span, bool per_epoch, Recorded& recorded) {
+  const auto found = recorded.series.find(name);
+  if (found == recorded.series.end()) {
+    report_unknown(cx, name, span, recorded);
     return nullptr;
   }
   const Logged& one = found->second;
   if (one.is_error) return nullptr;
   if (!one.absent.empty()) {
+    if (!recorded.told_absent.insert(one.absent).second) return nullptr;
     diagnostics::Diagnostic diagnostic = diag::monitor_without_value(span, name, one.absent);
     if (!one.span.is_empty()) diagnostic.label(one.span, "it would be logged here");
     cx.report(std::move(diagnostic));
@@ -59,26 +74,26 @@ void check_mode(Context& cx, const ExprView& written, const std::string& name, S
   cx.report(std::move(diagnostic));
 }
 
-void check_watching(Context& cx, const ExprView& expr, const SeriesOf& series) {
+void check_watching(Context& cx, const ExprView& expr, Recorded& recorded) {
   const auto* call = expr.get<node::Call>();
   if (call == nullptr) return;
-  for (const node::NamedArg& arg : call->args) check_watching(cx, cx.at(arg.value), series);
+  for (const node::NamedArg& arg : call->args) check_watching(cx, cx.at(arg.value), recorded);
   const auto watched = watched_series(*call, cx.program);
   if (!watched) return;
   // What a default watches is asked for by the call.
   const Span place = watched->span.is_empty() ? expr.span : watched->span;
-  const Logged* one = find_series(cx, watched->series, place, !library::info(call->op).watches_steps, series);
+  const Logged* one = find_series(cx, watched->series, place, !library::info(call->op).watches_steps, recorded);
   if (one == nullptr) return;
   const auto mode = mode_argument(*call, cx.program);
   if (mode) check_mode(cx, cx.at(call->args[*mode].value), watched->series, place, *one);
 }
 
-void check_body_of_hook(Context& cx, const Body& body, const SeriesOf& series);
+void check_body_of_hook(Context& cx, const Body& body, Recorded& recorded);
 
 /// `metric(val.loss)` in the hooks of a callback.
-void check_expr_of_hook(Context& cx, const ExprView& expr, const SeriesOf& series) {
+void check_expr_of_hook(Context& cx, const ExprView& expr, Recorded& recorded) {
   const auto* metric = expr.get<node::MetricSeries>();
-  if (metric != nullptr && !series.contains(metric->series)) {
+  if (metric != nullptr && !recorded.series.contains(metric->series)) {
     // The place of the series within `metric(…)`.
     const std::string text = cx.source_text(expr.span);
     const size_t at = text.find(metric->series);
@@ -87,21 +102,21 @@ void check_expr_of_hook(Context& cx, const ExprView& expr, const SeriesOf& serie
       span.begin += uint32_t(at);
       span.end = span.begin + uint32_t(metric->series.size());
     }
-    report_unknown(cx, metric->series, span, series);
+    report_unknown(cx, metric->series, span, recorded);
   }
-  for_each_child(expr, [&](ExprId child) { check_expr_of_hook(cx, cx.at(child), series); });
-  for_each_body(expr, [&](const Body& body) { check_body_of_hook(cx, body, series); });
+  for_each_child(expr, [&](ExprId child) { check_expr_of_hook(cx, cx.at(child), recorded); });
+  for_each_body(expr, [&](const Body& body) { check_body_of_hook(cx, body, recorded); });
 }
 
-void check_body_of_hook(Context& cx, const Body& body, const SeriesOf& series) {
+void check_body_of_hook(Context& cx, const Body& body, Recorded& recorded) {
   for (const Stmt& stmt : body) {
-    for_each_child(stmt, [&](ExprId child) { check_expr_of_hook(cx, cx.at(child), series); });
-    for_each_body(stmt, [&](const Body& inner) { check_body_of_hook(cx, inner, series); });
+    for_each_child(stmt, [&](ExprId child) { check_expr_of_hook(cx, cx.at(child), recorded); });
+    for_each_body(stmt, [&](const Body& inner) { check_body_of_hook(cx, inner, recorded); });
   }
 }
 
 /// The series that a name like "{epoch:03}-{val.acc:.3}" mentions.
-void check_filename(Context& cx, const node::Call& call, const SeriesOf& series) {
+void check_filename(Context& cx, const node::Call& call, Recorded& recorded) {
   for (const node::NamedArg& arg : call.args) {
     const ExprView& value = cx.at(arg.value);
     const auto* constant = value.get<node::StrConst>();
@@ -110,19 +125,19 @@ void check_filename(Context& cx, const node::Call& call, const SeriesOf& series)
     for (size_t open = pattern.find('{'); open != std::string::npos; open = pattern.find('{', open + 1)) {
       const size_t end = pattern.find_first_of(":}", open);
       const std::string name = pattern.substr(open + 1, end - open - 1);
-      if (name == "epoch" || name == "step" || name == "global_step" || series.contains(name)) continue;
-      report_unknown(cx, name, value.span, series);
+      if (name == "epoch" || name == "step" || name == "global_step" || recorded.series.contains(name)) continue;
+      report_unknown(cx, name, value.span, recorded);
     }
   }
 }
 
 /// `minimize = val.loss` of a sweep.
-void check_sweep_target(Context& cx, const ast::Section& sweep, const SeriesOf& series) {
+void check_sweep_target(Context& cx, const ast::Section& sweep, Recorded& recorded) {
   for (const ast::Setting& setting : sweep.settings) {
     if (setting.name.text != "minimize" && setting.name.text != "maximize") continue;
     if (setting.value.get<ast::Field>() == nullptr) continue;  // No series, which was said.
     const std::string name = cx.source_text(setting.value.span);
-    const Logged* one = find_series(cx, name, setting.value.span, true, series);
+    const Logged* one = find_series(cx, name, setting.value.span, true, recorded);
     if (one == nullptr) continue;
     if (is_rate(name)) {
       cx.report(
@@ -141,30 +156,32 @@ void check_sweep_target(Context& cx, const ast::Section& sweep, const SeriesOf& 
 
 }  // namespace
 
-void check_monitors(Context& cx, const Experiment& experiment, const ast::Section* sweep) {
+void check_monitors(Context& cx, const Experiment& experiment, const ast::Section* sweep, bool lacks_callback) {
   const Object& model = cx.program.models[experiment.model];
   // What is missing may stand where the program could not be read.
   if (model.is_damaged || cx.program.datas[experiment.data].object.is_damaged) return;
-  const SeriesOf series = logged_series(cx.program, experiment);
+  Recorded recorded{.series = logged_series(cx.program, experiment), .is_open = lacks_callback};
+  for (const Object& callback : cx.program.callbacks)
+    recorded.is_open = recorded.is_open || (callback.is_damaged && is_listed(callback.name, experiment));
   for (const Expr& callback : experiment.callbacks) {
-    check_watching(cx, callback, series);
-    check_filename(cx, *callback.get<node::Call>(), series);
+    check_watching(cx, callback, recorded);
+    check_filename(cx, *callback.get<node::Call>(), recorded);
   }
   for (const Member& member : model.members) {
     for (const auto& [name, value] : member.settings) {
-      if (value.type.kind == Kind::Schedule) check_watching(cx, value, series);
+      if (value.type.kind == Kind::Schedule) check_watching(cx, value, recorded);
     }
     for (const GroupSettings& group : member.groups) {
       for (const auto& [name, value] : group.settings) {
-        if (value.type.kind == Kind::Schedule) check_watching(cx, value, series);
+        if (value.type.kind == Kind::Schedule) check_watching(cx, value, recorded);
       }
     }
   }
   for (const Object& callback : cx.program.callbacks) {
     if (!is_listed(callback.name, experiment)) continue;
-    for (const uint32_t fn : callback.fns) check_body_of_hook(cx, cx.program.fns[fn].body, series);
+    for (const uint32_t fn : callback.fns) check_body_of_hook(cx, cx.program.fns[fn].body, recorded);
   }
-  if (sweep != nullptr) check_sweep_target(cx, *sweep, series);
+  if (sweep != nullptr) check_sweep_target(cx, *sweep, recorded);
 }
 
 }  // namespace ltr::check

@@ -184,6 +184,18 @@ std::vector<std::string> choices_of(const std::string& type) {
   return choices;
 }
 
+namespace {
+
+/// The word in front of the type of a setting, `warn` of `warn_or_bool`, where it is written as a text; "" if it is not.
+std::string quoted_word(const ast::Expr& value, const std::string& type, const Context& cx) {
+  const size_t or_at = type.find("_or_");
+  if (or_at == std::string::npos || value.get<ast::StrLiteral>() == nullptr) return "";
+  const std::string word = type.substr(0, or_at);
+  return cx.source_text(value.span) == "\"" + word + "\"" ? word : "";
+}
+
+}  // namespace
+
 std::optional<SettingValue> check_setting(const ast::Setting& setting, const std::vector<SettingInfo>& known,
                                           const std::string& section, Scope& scope) {
   Context& cx = scope.cx;
@@ -193,8 +205,7 @@ std::optional<SettingValue> check_setting(const ast::Setting& setting, const std
     std::vector<std::string> names;
     for (const SettingInfo& candidate : known) names.emplace_back(candidate.name);
     diagnostics::Diagnostic diagnostic = diag::unknown_setting(setting.name.span, section, setting.name.text);
-    note_known(diagnostic, names);
-    did_you_mean(diagnostic, setting.name.text, setting.name.span, names);
+    if (!did_you_mean(diagnostic, setting.name.text, setting.name.span, names)) note_known(diagnostic, names);
     cx.report(std::move(diagnostic));
     return std::nullopt;
   }
@@ -214,6 +225,12 @@ std::optional<SettingValue> check_setting(const ast::Setting& setting, const std
     return result;
   }
   const std::string* word = word_of(setting.value);
+  if (const std::string quoted = quoted_word(setting.value, result.type, cx); !quoted.empty()) {
+    cx.report(diag::wrong_argument(setting.value.span, "`" + setting.name.text + "` is given a word, not a text")
+                  .help("without quotes: `{}`", quoted)
+                  .fix(setting.value.span, quoted));
+    return std::nullopt;
+  }
   // `auto_or_int` is a type, or the one word that stands in front of it.
   const size_t or_at = result.type.find("_or_");
   if (or_at != std::string::npos && word != nullptr && *word == result.type.substr(0, or_at)) {

@@ -28,8 +28,9 @@ bool is_reported(const Context& cx, diagnostics::Code code, Span span);
 void note_hparams(diagnostics::Diagnostic& diagnostic, const Wired& wired, const Context& cx);
 
 /// E0415 to E0417, E0429, E0430: what callbacks, schedules and a sweep watch is logged, has a value
-/// while training, and is watched in the right direction.
-void check_monitors(Context& cx, const Experiment& experiment, const ast::Section* sweep);
+/// while training, and is watched in the right direction. Where a callback that is listed could not be read, what nothing
+/// logs may be of it.
+void check_monitors(Context& cx, const Experiment& experiment, const ast::Section* sweep, bool lacks_callback);
 /// E0411: two logs of one name in a step record one value.
 void check_logged_names(Context& cx);
 /// E0418: learning rates are above 0, as written and as experiments give them.

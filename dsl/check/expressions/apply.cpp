@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/call.h"
@@ -66,8 +67,9 @@ std::optional<Span> element_place(const ExprView& chain, size_t i, const Context
 /// call as a label.
 class BlameElement {
  public:
-  BlameElement(std::optional<Span> element, Span call, Scope& scope)
+  BlameElement(std::optional<Span> element, Span chain, Span call, Scope& scope)
       : element_(element),
+        chain_(chain),
         call_(call),
         scope_(scope),
         cx_(scope.cx),
@@ -79,7 +81,8 @@ class BlameElement {
     if (!element_) return;
     aside_.reset();
     for (diagnostics::Diagnostic diagnostic : found_.reported()) {
-      if (diagnostic.span == call_) {
+      const bool is_of_chain = diagnostic.span == chain_ && diagnostic.code != diagnostics::Code::E0312;
+      if (diagnostic.span == call_ || is_of_chain) {
         const bool is_labelled = std::any_of(diagnostic.labels.begin(), diagnostic.labels.end(),
                                              [&](const diagnostics::Label& one) { return one.span == call_; });
         diagnostic.span = *element_;
@@ -101,6 +104,7 @@ class BlameElement {
 
  private:
   std::optional<Span> element_;
+  Span chain_;
   Span call_;
   Scope& scope_;
   Context& cx_;
@@ -114,7 +118,7 @@ Expr apply_chain(const ExprView& chain, Expr value, Span span, Scope& scope) {
   Context& cx = scope.cx;
   const ExprId list = cx.keep(chain);
   for (size_t i = 0; i < chain.type.fields.size(); ++i) {
-    const BlameElement blame(element_place(chain, i, cx), span, scope);
+    const BlameElement blame(element_place(chain, i, cx), chain.span, span, scope);
     Expr element{chain.type.fields[i].type, chain.span, node::ListElement{list, cx.keep(int_const(int64_t(i), span))}};
     std::vector<Given> given;
     given.push_back({std::nullopt, nullptr, std::move(value), span});
@@ -159,6 +163,18 @@ Expr apply_list(Expr list, std::vector<Given> given, Span span, Scope& scope) {
 
 }  // namespace
 
+bool report_lacking(ObjectInfo& metric, const std::string& fn, Span use, Context& cx) {
+  if ((fn != "update" && fn != "compute") || metric.fns.contains(fn)) return false;
+  // All its uses wait for it.
+  if (std::exchange(metric.is_damaged, true)) return true;
+  diagnostics::Diagnostic diagnostic =
+      diag::not_callable(use, "the metric `" + metric.name + "` has no `fn " + fn + "`, so it");
+  diagnostic.label(metric.span, "declared here");
+  if (const auto near = diagnostics::suggest(fn, metric.fn_order)) diagnostic.help("is `fn {}` meant to be it?", *near);
+  cx.report(std::move(diagnostic));
+  return true;
+}
+
 Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope) {
   Context& cx = scope.cx;
   if (callee.type.is_error()) return error_at(span);
@@ -191,15 +207,7 @@ Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope) {
     case Kind::Metric: {
       ObjectInfo* object = find_object(cx, Kind::Metric, callee.type.decl);
       for (const std::string name : {"update", "compute"}) {
-        if (object->fns.contains(name)) continue;
-        if (object->is_damaged) return error_at(span);
-        diagnostics::Diagnostic diagnostic =
-            diag::not_callable(callee.span, "the metric `" + object->name + "` has no `fn " + name + "`, so it");
-        diagnostic.label(object->span, "declared here");
-        if (const auto near = diagnostics::suggest(name, object->fn_order))
-          diagnostic.help("is `fn {}` meant to be it?", *near);
-        cx.report(std::move(diagnostic));
-        return error_at(span);
+        if (report_lacking(*object, name, callee.span, cx)) return error_at(span);
       }
       const auto update = object->fns.find("update");
       if (scope.place != Place::Step && scope.place != Place::Hook) {

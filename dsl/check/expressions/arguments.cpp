@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/call.h"
@@ -51,11 +52,27 @@ Expr check_given_as(const Given& given, const Type& wanted, Scope& scope, const 
   return given.checked ? convert(*given.checked, wanted, scope, what) : check_as(*given.value, wanted, scope, what);
 }
 
+namespace {
+
+/// The first param that nothing is given for, by its place or its name.
+std::string first_free(const std::vector<ParamInfo>& params, const std::vector<const Given*>& bound,
+                       const std::vector<Given>& given) {
+  for (size_t i = 0; i < params.size(); ++i) {
+    const bool is_named = std::any_of(given.begin(), given.end(),
+                                      [&](const Given& one) { return one.name && one.name->text == params[i].name; });
+    if (bound[i] == nullptr && !is_named) return params[i].name;
+  }
+  return "NAME";
+}
+
+}  // namespace
+
 std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamInfo>& params, const CallSite& site,
                                                         const std::string& callee) {
   Context& cx = site.scope.cx;
   std::vector<const Given*> bound(params.size(), nullptr);
   bool has_error = false;
+  bool has_more = false;  ///< than there are params
   size_t next = 0;
   for (const Given& given : site.given) {
     // What could not be read may have been more than one argument.
@@ -63,15 +80,27 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
   }
   for (const Given& given : site.given) {
     if (!given.name) {
-      if (next >= params.size()) {
+      if (next++ >= params.size()) {
+        if (std::exchange(has_more, true)) continue;
         diagnostics::Diagnostic diagnostic = diag::wrong_argument(
             given.span, "`" + callee + "` takes " + count_text(params.size(), "argument") + ", this is one more");
+        if (callee == "arange")
+          diagnostic.help(
+              "it counts from 0 in steps of 1: from `a` in steps of `s`, `n` numbers are `a + s * arange(n)`");
         if (callee == "log") diagnostic.note("a value is recorded by the statement `log NAME`, or `log NAME = …`");
         cx.report(std::move(diagnostic));
         has_error = true;
         continue;
       }
-      bound[next++] = &given;
+      if (bound[next - 1] != nullptr) {
+        cx.report(
+            diag::wrong_argument(given.span, "an argument that is known by its place stands before those with names")
+                .label(bound[next - 1]->name->span, "this one has the place already")
+                .help("`{} = …` says what it is", first_free(params, bound, site.given)));
+        has_error = true;
+        continue;
+      }
+      bound[next - 1] = &given;
       continue;
     }
     const auto param = std::find_if(params.begin(), params.end(),

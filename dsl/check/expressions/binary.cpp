@@ -178,6 +178,18 @@ bool add_unsqueeze_cure(diagnostics::Diagnostic& diagnostic, const ExprView& lon
   return true;
 }
 
+/// Whether somebody may know of two sizes that they are the same, where the compiler does not: none is below 1, and none is
+/// the other with something done to it and added, `floor((H - 1) / 2) + 1` of H.
+bool may_be_equal(const Polynomial& left, const Polynomial& right, const Context& cx) {
+  const auto is_made_of = [&](const Polynomial& size, const Polynomial& of) {
+    const std::optional<AtomId> atom = of.single_atom();
+    const std::vector<AtomId> parts = cx.program.atoms.deep_atoms(size);
+    return atom && size.terms().size() > 1 && std::find(parts.begin(), parts.end(), *atom) != parts.end();
+  };
+  return left.constant().value_or(1) > 0 && right.constant().value_or(1) > 0 && !is_made_of(left, right) &&
+         !is_made_of(right, left);
+}
+
 /// What says that two sizes are the same: `as`, of those alone that do not stretch; or, of a matrix lying down, its transpose.
 void add_same_cure(diagnostics::Diagnostic& diagnostic, const ExprView& left, const ExprView& right,
                    const Context& cx) {
@@ -264,7 +276,8 @@ Expr check_tensors(const Sign& sign, Expr left, Expr right, Span span, Scope& sc
       diagnostic.label(left.span, "{}", cx.text(left.type)).label(right.span, "{}", cx.text(right.type));
       // Whether sizes that hang on run time are the same, such as `2 * floor(H / 2)` and `H`, only run time knows.
       const bool may_agree = std::all_of(shape.equal.begin(), shape.equal.end(), [&](const auto& pair) {
-        return decide({.left = pair.first, .right = pair.second}, cx) != Truth::False;
+        return may_be_equal(pair.first, pair.second, cx) &&
+               decide({.left = pair.first, .right = pair.second}, cx) != Truth::False;
       });
       const bool is_left_longer = left.type.dims.size() >= right.type.dims.size();
       const bool is_cured =
@@ -459,6 +472,8 @@ Expr apply_operator(ast::BinaryOp written, Span op_span, Expr left, Expr right, 
     diagnostic.note("a metric is computed over the whole epoch, and its value can only be logged")
         .help("`log NAME = {}`; what is computed of it is its own `fn compute`",
               cx.source_text(is_left_metric ? left.span : right.span));
+  } else if (left.type.kind == Kind::List && right.is<node::Tuple>()) {
+    add_cure(diagnostic, right, left.type, cx);
   } else {
     cure_operand(diagnostic, left, right, scope);
   }

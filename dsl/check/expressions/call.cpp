@@ -18,8 +18,11 @@ Expr report_type_called(const ast::Name& name, CallSite& site) {
   const Expr value = site.given.size() == 1 ? check_given(site.given[0], scope) : error_at(site.span);
   const std::string text = scope.cx.source_text(value.span);
   const bool is_element = name.text != "int" && name.text != "str";
-  if (value.type.is_tensor() && value.type.dims.empty() && !scope.in_train &&
-      (name.text == "float" || name.text == "int")) {
+  const auto* word = value.get<node::StrConst>();
+  if (word != nullptr && word->text.find("inf") != std::string::npos) {
+    diagnostic.help("there is no infinity: a large number such as `1e30`, or leave the bound out");
+  } else if (value.type.is_tensor() && value.type.dims.empty() && !scope.in_train &&
+             (name.text == "float" || name.text == "int")) {
     diagnostic.help("`{}.item()` is its number, and `{}.to({})` a tensor of another type", text, text,
                     name.text == "int" ? "i64" : "float");
   } else if (value.type.is_tensor() && is_element) {
@@ -56,6 +59,13 @@ bool report_built_function(const ast::Expr& callee, const std::vector<Given>& gi
                 .help("it is a function, called once: `{}`", text)
                 .fix(span, text));
   return true;
+}
+
+/// `macro` of `average = macro`, or a type: what a word alone means, the callee says, which is not known.
+bool is_word_of_callee(const Given& given, const Scope& scope) {
+  const auto* word = given.value->get<ast::NameRef>();
+  if (word == nullptr) return false;
+  return is_type_name(word->name.text) || (given.name && !is_in_scope(word->name.text, scope));
 }
 
 /// Calls what `callee` names or gives.
@@ -105,7 +115,7 @@ Expr call_written(const ast::Expr& callee, std::vector<Given> given, Span span, 
   // The arguments are looked at all the same: their mistakes are independent ones.
   report_unknown(ref->name, scope, {.given = &site.given, .empty_call = site.given.empty() ? span : Span{}});
   for (const Given& argument : site.given) {
-    if (argument.value != nullptr) check_expr(*argument.value, scope);
+    if (argument.value != nullptr && !is_word_of_callee(argument, scope)) check_expr(*argument.value, scope);
   }
   return error_at(span);
 }

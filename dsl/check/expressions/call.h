@@ -29,6 +29,8 @@ bool has_broken_param(const std::vector<ParamInfo>& params);
 /// Looks at the arguments for mistakes of their own.
 Expr ignore_arguments(CallSite& site);
 
+/// Reports that a metric has no `update` or `compute` where `fn` is one of them, once for all its uses. False if it is there.
+bool report_lacking(ObjectInfo& metric, const std::string& fn, Span use, Context& cx);
 /// Calls what a name of a module stands for.
 Expr call_symbol(const Symbol& symbol, CallSite& site);
 /// `base.name(…)`.

@@ -44,7 +44,8 @@ std::optional<std::vector<Expr>> read_op_arguments(const FnInfo& op, CallSite& s
     } else {
       args.push_back(check_given_as(*(*bound)[i], param.type, site.scope, what.c_str()));
       const Span span = (*bound)[i]->checked ? (*bound)[i]->span : args.back().span;
-      if (!args.back().type.is_error() && !args.back().is<node::NoneConst>() &&
+      // Of one call the first argument that does not fit is told.
+      if (!has_error && !args.back().type.is_error() && !args.back().is<node::NoneConst>() &&
           !match(param.type, args.back().type, binding, free, span, site.scope, what, true)) {
         has_error = true;
       }
@@ -133,7 +134,7 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
         const Type wanted = substitute(param.type, binding, cx);
         args.push_back(check_given_as(*(*bound)[i], wanted, given.scope, what.c_str()));
         const Span span = (*bound)[i]->checked ? (*bound)[i]->span : args.back().span;
-        if (!args.back().type.is_error() &&
+        if (fits && !args.back().type.is_error() &&
             !match(param.type, args.back().type, binding, free, span, given.scope, what, false)) {
           fits = false;
         }

@@ -91,6 +91,7 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
       CallSite site{name, field.name.span, span, std::move(given), scope};
       return call_fn(*method->second, std::move(base), site);
     }
+    if (is_tested && report_lacking(*object, name, base.span, cx)) return error_at(span);
     return apply(field_of(std::move(base), field.name, span, scope), std::move(given), span, scope);
   }
   if (kind == Kind::Record || kind == Kind::Optimizer) {

@@ -40,8 +40,12 @@ Expr check_comprehension(const ast::Expr& expr, const ast::Comprehension& list, 
   Expr range = check_expr(*list.range, scope);
   if (range.type.is_error()) return error_at(expr.span);
   if (range.type.kind != Kind::Range) {
-    scope.cx.report(diag::wrong_type(
-        range.span, "a comprehension runs over a range `a .. b`, not over " + scope.cx.text(range.type)));
+    diagnostics::Diagnostic diagnostic = diag::wrong_type(
+        range.span, "a comprehension runs over a range `a .. b`, not over " + scope.cx.text(range.type));
+    const std::string text = scope.cx.source_text(range.span);
+    if (range.type.kind == Kind::List)
+      diagnostic.help("over the places of a list: `[… {}[i] … for i in 0 .. {}.length]`", text, text);
+    scope.cx.report(std::move(diagnostic));
     return error_at(expr.span);
   }
   scope.frames.emplace_back();

@@ -111,7 +111,11 @@ Expr construct(const Symbol& symbol, CallSite& site) {
     return args.has_value();
   });
   if (!args) return error_at(site.span);
-  put_requirements(object.requirements, binding, {object.params, *args}, site.span, site.scope);
+  const bool holds = put_requirements(object.requirements, binding, {object.params, *args}, site.span, site.scope);
+  // A layer of values that it does not take has sizes of its own, which nobody asks for.
+  const bool has_rules = std::any_of(object.requirements.begin(), object.requirements.end(),
+                                     [](const Requirement& one) { return one.is_where; });
+  if (!holds && has_rules && object.kind == Kind::Block) return error_at(site.span);
   Type type = Type::of(object.kind);
   type.decl = object.index;
   type.name = object.name;

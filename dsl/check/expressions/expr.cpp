@@ -337,6 +337,14 @@ Expr check_fields(const ast::Record& record, Span span, const Type& wanted, Scop
   return convert({std::move(type), span, node::Record{scope.cx.keep(std::move(values))}}, wanted, scope, what);
 }
 
+/// What a tuple wants behind its first part: `, 4 steps`.
+std::string rest_of_tuple(const Type& wanted) {
+  std::string text;
+  for (size_t i = 1; i < wanted.fields.size(); ++i)
+    text += wanted.fields[i].type.kind == Kind::Period ? ", 100 steps" : ", VALUE";
+  return text;
+}
+
 /// Elements are read as what the whole is asked for: `[(linear_warmup(…), 200 steps), …]`. Nothing
 /// if `expr` is not written as such a list, tuple or record.
 std::optional<Expr> check_parts(const ast::Expr& expr, const Type& wanted, Scope& scope, const char* what) {
@@ -345,7 +353,9 @@ std::optional<Expr> check_parts(const ast::Expr& expr, const Type& wanted, Scope
   const auto* record = wanted.kind == Kind::Record ? expr.get<ast::Record>() : nullptr;
   if (record != nullptr) return check_fields(*record, expr.span, wanted, scope, what);
   if (wanted.kind == Kind::Tuple && tuple == nullptr && expr.get<ast::Call>() != nullptr) {
-    scope.cx.report(diag::wrong_argument(expr.span, std::string(what) + " must be " + scope.cx.text(wanted)));
+    scope.cx.report(
+        diag::wrong_argument(expr.span, std::string(what) + " must be " + scope.cx.text(wanted))
+            .help("the parts stand in brackets: `({}{})`", scope.cx.source_text(expr.span), rest_of_tuple(wanted)));
     return error_at(expr.span);
   }
   if (list == nullptr && tuple == nullptr) return std::nullopt;
@@ -358,9 +368,17 @@ std::optional<Expr> check_parts(const ast::Expr& expr, const Type& wanted, Scope
   Type type = Type::of(wanted.kind);
   std::vector<Expr> parts;
   bool has_error = false;
+  std::set<std::string> told;  // What is wrong with one element of a list is wrong with others like it.
   for (size_t i = 0; i < elements.size(); ++i) {
     const Type& part = wanted.fields[list != nullptr ? 0 : i].type;
-    parts.push_back(check_as(elements[i], part, scope, what));
+    diagnostics::Sink found;
+    {
+      const Aside aside(scope.cx, found);
+      parts.push_back(check_as(elements[i], part, scope, what));
+    }
+    for (const diagnostics::Diagnostic& one : found.reported()) {
+      if (list == nullptr || told.insert(one.message).second) scope.cx.report(one);
+    }
     has_error = has_error || parts.back().type.is_error();
     type.fields.push_back({"", parts.back().type});
   }

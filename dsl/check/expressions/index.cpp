@@ -70,7 +70,9 @@ struct Slicer {
     AtomTable& atoms = scope.cx.program.atoms;
     if (bounds.are_known && !atoms.mentions_unknown(size)) {
       require_within(bounds, size, span, scope);
-      dims[size_t(axis)].size = *bounds.to - *bounds.from;
+      const Polynomial length = *bounds.to - *bounds.from;
+      has_error = has_error || length.constant().value_or(0) < 0;
+      dims[size_t(axis)].size = length;
     } else {
       dims[size_t(axis)].size = atoms.unknown();
     }

@@ -58,6 +58,7 @@ Expr check_string(const ast::Expr& expr, const ast::StrLiteral& literal, Scope& 
     return str_const(text, expr.span);
   }
   node::Interpolate joined;
+  bool has_error = false;
   for (const ast::StrPart& part : literal.parts) {
     if (!part.value) {
       if (part.text.empty()) continue;
@@ -80,8 +81,10 @@ Expr check_string(const ast::Expr& expr, const ast::StrLiteral& literal, Scope& 
               .help("{}", *fault));
       value = error_at(value.span);
     }
+    has_error = has_error || value.type.is_error();
     joined.parts.push_back({scope.cx.keep(std::move(value)), part.format});
   }
+  if (has_error) return error_at(expr.span);
   return {Type::of(Kind::Str), expr.span, std::move(joined)};
 }
 

@@ -127,7 +127,17 @@ Expr check_to(CallSite& site) {
   if (!element) {
     std::string list;
     for (const std::string& name : element_names()) list += (list.empty() ? "" : ", ") + name;
-    site.scope.cx.report(diag::wrong_argument(site.given[1].span, "`to` takes an element type: " + list));
+    diagnostics::Diagnostic diagnostic =
+        diag::wrong_argument(site.given[1].span, "`to` takes an element type: " + list);
+    std::string word = site.scope.cx.source_text(site.given[1].span);
+    std::erase(word, '"');
+    word.erase(0, word.rfind('.') + 1);
+    if (const auto ours = diagnostics::suggest(word, element_names()))
+      add_near(diagnostic, word, site.given[1].span, *ours);
+    else if (word.starts_with("cuda") || word.starts_with("cpu") || word.find("device") != std::string::npos)
+      diagnostic.help(
+          "leave it out: tensors are where they are needed, and `devices` of the topology says where that is");
+    site.scope.cx.report(std::move(diagnostic));
     return error_at(site.span);
   }
   if (value.type.is_host_number()) {

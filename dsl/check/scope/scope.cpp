@@ -38,7 +38,13 @@ std::vector<std::string> Scope::near_names() const {
   if (owner != nullptr) {
     for (const ParamInfo& param : owner->params) names.push_back(param.name);
     for (const auto& [name, member] : owner->members) names.push_back(name);
-    for (const auto& [name, fn] : owner->fns) names.push_back(name);
+    for (const auto& [name, fn] : owner->fns) {
+      // The trainer calls these.
+      const bool is_called =
+          fn->role == FnRole::Hook ||
+          (fn->role == FnRole::Step && (name == "train" || name == "val" || name == "test" || name == "predict"));
+      if (!is_called) names.push_back(name);
+    }
   }
   for (std::string& name : brought_names()) names.push_back(std::move(name));
   return names;

@@ -17,17 +17,25 @@ namespace {
 
 /// Assigns to a variable of an enclosing body. A loop keeps its type; after a branch dims that
 /// differ are `?`.
-bool rejoin(LocalId local, Expr& value, Scope& scope) {
+bool rejoin(LocalId local, Expr& value, bool is_updated, Scope& scope) {
   Context& cx = scope.cx;
   const Type declared = scope.local(local).type;
+  // What the variable holds is not known any more, whatever it was before.
+  if (value.type.is_error()) scope.local(local).type = Type::error();
   if (declared.is_error() || value.type.is_error() || declared == value.type) return true;
   if (declared.is_host_number() && value.type.is_tensor()) {
     const std::string& name = scope.local(local).name;
     diagnostics::Diagnostic diagnostic =
         diag::wrong_argument(value.span, "the value must be " + cx.text(declared) + ", not " + cx.text(value.type));
     // A step keeps its numbers on the device; `.item()` is refused in training.
-    if (scope.place == Place::Step && value.type.dims.empty() && is_floating(value.type.element)) {
-      diagnostic.help("`{}` begins as a tensor: `{} = zeros()`", name, name);
+    const bool is_on_device = scope.place == Place::Step && value.type.dims.empty();
+    if ((is_on_device || is_updated) && is_floating(value.type.element)) {
+      std::string dims;
+      for (const Dim& dim : value.type.dims) dims += (dims.empty() ? "" : ", ") + cx.text(dim.size);
+      const bool is_known = std::none_of(value.type.dims.begin(), value.type.dims.end(), [&](const Dim& dim) {
+        return dim.group != 0 || cx.program.atoms.mentions_unknown(dim.size);
+      });
+      diagnostic.help("`{}` begins as a tensor: `{} = zeros({})`", name, name, is_known ? dims : "…");
     } else {
       add_cure(diagnostic, value, declared, cx);
     }
@@ -129,7 +137,7 @@ Stmt assign_name(const ast::Name& name, const ast::Expr& target, Expr value, boo
   }
   warn_of_hidden(name, is_updated, scope);
   const auto outer = outer_local(name.text, scope);
-  if (outer && !rejoin(*outer, value, scope)) return {span, stmt::Error{}};
+  if (outer && !rejoin(*outer, value, is_updated, scope)) return {span, stmt::Error{}};
   const LocalId local = outer ? *outer : scope.declare(name.text, value.type);
   return {span, stmt::Let{local, cx.keep(std::move(value))}};
 }
@@ -265,8 +273,18 @@ Stmt check_assign(const ast::Stmt& statement, const ast::Assign& assign, Scope& 
   // What is read of the target: its old value, or the part that is replaced.
   Expr part;
   if (op && name != nullptr) part = check_name(assign.target, name->name, scope, {.is_updated = true});
+  if (op && name != nullptr && part.type.kind == Kind::Function) {
+    diagnostics::Diagnostic diagnostic =
+        diag::wrong_type(name->name.span, "`" + name->name.text + "` is a function, and holds no value");
+    did_you_mean(diagnostic, name->name.text, name->name.span, scope.near_names());
+    scope.cx.report(std::move(diagnostic));
+    part = error_at(name->name.span);
+  }
   if (name == nullptr) part = check_expr(assign.target, scope);
   Expr value = check_expr(assign.value, scope);
+  // What is updated and unknown was told once, for all that follows in the function.
+  if (op && name != nullptr && part.type.is_error() && !scope.find_local(name->name.text))
+    scope.frames[std::min<size_t>(1, scope.frames.size() - 1)][name->name.text] = scope.hidden_local(Type::error());
   if (op) value = apply_operator(*op, assign.op_span, part, std::move(value), statement.span, scope);
   if (name == nullptr) {
     if (part.type.is_error() || value.type.is_error()) return {statement.span, stmt::Error{}};

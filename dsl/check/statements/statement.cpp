@@ -213,7 +213,10 @@ Stmt check_minimize(const ast::Stmt& statement, const ast::Minimize& minimize, S
   Expr loss = check_loss(minimize.loss, "minimize", scope);
   Expr optimizer;
   if (minimize.optimizer) {
-    optimizer = check_expr(*minimize.optimizer, scope);
+    const Type wanted = Type::of(Kind::Optimizer);
+    const auto* name = minimize.optimizer->get<ast::NameRef>();
+    optimizer = name != nullptr ? check_name(*minimize.optimizer, name->name, scope, {.wanted = &wanted})
+                                : check_expr(*minimize.optimizer, scope);
     if (!optimizer.type.is_error() && optimizer.type.kind != Kind::Optimizer) {
       cx.report(diag::wrong_type(optimizer.span, "`with` names an optimizer, not " + cx.text(optimizer.type)));
       optimizer.type = Type::error();
@@ -325,7 +328,31 @@ bool is_last_of_result(const ast::Stmt& statement, const Scope& scope) {
   return fn != nullptr && fn->result && !fn->body.empty() && &fn->body.back() == &statement;
 }
 
+/// `log loss` of `log(loss)`, which is a logarithm; "" if it is another call.
+std::string logged_by_call(const ast::Expr& value, const Scope& scope) {
+  const auto* call = value.get<ast::Call>();
+  const auto* callee = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
+  const bool is_log = callee != nullptr && callee->name.text == "log" && call->arguments.size() == 1;
+  const auto* name = is_log ? call->arguments[0].value->get<ast::NameRef>() : nullptr;
+  if (name != nullptr) return "log " + name->name.text;
+  return is_log ? "log NAME = " + scope.cx.source_text(call->arguments[0].value->span) : "";
+}
+
+/// `h == net(x)`, meant as an assignment. False if it is none, or `h` has a value.
+bool report_compared_name(const ast::Expr& value, Scope& scope) {
+  const auto* binary = value.get<ast::Binary>();
+  const auto* name =
+      binary != nullptr && binary->op == ast::BinaryOp::Equal ? binary->left->get<ast::NameRef>() : nullptr;
+  if (name == nullptr || is_in_scope(name->name.text, scope)) return false;
+  scope.cx.report(diag::unknown_name(name->name.span, name->name.text)
+                      .help("a value is given with one `=`: `{} = …`", name->name.text)
+                      .fix(binary->op_span, "="));
+  scope.declare(name->name.text, check_expr(*binary->right, scope).type);
+  return true;
+}
+
 Stmt check_expression(const ast::Stmt& statement, const ast::ExprStmt& expression, Scope& scope) {
+  if (report_compared_name(expression.value, scope)) return {statement.span, stmt::Error{}};
   Expr value = check_expr(expression.value, scope);
   if (value.type.is_error()) return {statement.span, stmt::Error{}};
   const auto* update = value.get<node::CallMetric>();
@@ -344,6 +371,8 @@ Stmt check_expression(const ast::Stmt& statement, const ast::ExprStmt& expressio
     else if (is_last_of_result(statement, scope))
       diagnostic.help("what a function gives stands behind `return`")
           .fix({statement.span.source, statement.span.begin, statement.span.begin}, "return ");
+    else if (const std::string logged = logged_by_call(expression.value, scope); !logged.empty())
+      diagnostic.help("what is recorded is said by a statement: `{}`", logged).fix(statement.span, logged);
     else
       diagnostic.help("give it a name, `{} = …`, or take it away", "x");
     scope.cx.report(std::move(diagnostic));

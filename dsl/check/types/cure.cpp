@@ -12,7 +12,8 @@ namespace {
 bool is_number(const std::string& text) {
   char* end = nullptr;
   std::strtod(text.c_str(), &end);
-  return !text.empty() && *end == '\0';
+  const bool has_digit = text.find_first_of("0123456789") != std::string::npos;  // `inf` has none.
+  return has_digit && *end == '\0';
 }
 
 /// A number with its unit, as a text may hold it: `50 steps`.
@@ -65,7 +66,9 @@ void cure_text(diagnostics::Diagnostic& diagnostic, const ExprView& given, const
   const std::string text = constant != nullptr ? constant->text : "";
   const bool is_choice = std::find(wanted.choices.begin(), wanted.choices.end(), text) != wanted.choices.end();
   const bool is_period = wanted.kind == Kind::Period || wanted.kind == Kind::Duration;
-  if (is_choice || (wanted.is_host_number() && is_number(text)) || (is_period && is_quantity(text))) {
+  if (wanted.kind == Kind::Bool && (text == "true" || text == "false")) {
+    diagnostic.help("without quotes: `{}`", text).fix(given.span, text);
+  } else if (is_choice || (wanted.is_host_number() && is_number(text)) || (is_period && is_quantity(text))) {
     diagnostic.help("without quotes: `{}`", text);
     if (is_choice) diagnostic.fix(given.span, text);
   } else if (wanted.kind == Kind::List && !wanted.fields.empty() && wanted.fields[0].type.kind == Kind::Str) {
@@ -120,6 +123,13 @@ std::string reductions_of(const Type& tensor, const std::string& text) {
   const bool is_bool = tensor.element == Element::Bool;
   return "of several elements `" + std::string(is_bool ? "all(" : "mean(") + text + ").item()` or `" +
          (is_bool ? "any(" : "sum(") + text + ").item()` is one " + (is_bool ? "bool" : "number");
+}
+
+std::string conversion_cure(const std::string& what, const Type& wanted, const Type& given) {
+  const std::string converts = std::string("`.to(") + to_text(wanted.element) + ")` converts";
+  const bool is_target = what.starts_with("`target` of ") && given.dims.size() == 1;
+  if (!is_target || given.element != Element::I64) return converts;
+  return "numbers of classes go with `cross_entropy(logits, target)`; of measured values " + converts;
 }
 
 bool add_number_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given) {

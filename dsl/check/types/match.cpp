@@ -356,7 +356,7 @@ struct Matcher {
                                                 std::string(to_text(param.element)) + ", not " +
                                                 to_text(argument.element))
                       .label(span, "{}", cx().text(argument))
-                      .help("`.to({})` converts", to_text(param.element)));
+                      .help("{}", conversion_cure(is_op ? what : "", param, argument)));
       return false;
     }
     size_t group_at = param.dims.size();

@@ -12,6 +12,9 @@ bool counts(const ExprView& expr, const Context& cx);
 void report_quotient(const ExprView& value, Scope& scope);
 /// The choice that `written` is near to, or a longer form of: `maximum` for `max`.
 std::optional<std::string> near_choice(const std::string& written, const std::vector<std::string>& known);
+/// What makes elements of the type that is wanted of those given; of the target of a loss, as `what` says, perhaps another
+/// loss.
+std::string conversion_cure(const std::string& what, const Type& wanted, const Type& given);
 /// Adds that a text which is a number is one without its quotes. False if it is none.
 bool add_number_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given);
 

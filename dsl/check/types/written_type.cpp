@@ -88,6 +88,10 @@ void report_unknown_type(const ast::Name& name, Scope& scope) {
     diagnostic.help("it says of what: `{}[int]`", name.text);
   else if (name.text == "one_of")
     diagnostic.help("it says of which names: `one_of[min, max]`");
+  else if (name.text == "None")
+    diagnostic.help("a function that gives nothing has no `->`");
+  else if (name.text == "Tuple" || name.text == "tuple")
+    diagnostic.help("a tuple of types has round brackets: `(int, int)`");
   else if (!did_you_mean(diagnostic, name.text, name.span, known))
     note_there_are(diagnostic, types);
   scope.cx.report(std::move(diagnostic));

@@ -74,12 +74,13 @@ bool is_assignable(const ast::Expr& target) {
   }
 }
 
-/// `a` and `b` of `(a, b)`; empty if it is anything else.
+/// `a` and `b` of `(a, b)` and `[a, b]`; empty if it is anything else.
 std::vector<ast::Name> names_of(const ast::Expr& target) {
   std::vector<ast::Name> names;
   const auto* tuple = target.get<ast::Tuple>();
-  if (tuple == nullptr) return names;
-  for (const ast::Expr& element : tuple->elements) {
+  const auto* list = target.get<ast::List>();
+  if (tuple == nullptr && list == nullptr) return names;
+  for (const ast::Expr& element : tuple != nullptr ? tuple->elements : list->elements) {
     const auto* ref = element.get<ast::NameRef>();
     if (ref == nullptr) return {};
     names.push_back(ref->name);
@@ -110,7 +111,8 @@ const auto to_assign = [](auto& c) {
   ast::Expr target = std::move(std::get<ast::ExprStmt>(x3::_val(c).node).value);
   if (!is_assignable(target)) {
     diagnostics::Diagnostic diagnostic = diag::not_assignable(target.span, describe_target(target));
-    if (target.template get<ast::Tuple>() != nullptr) diagnostic.help("without brackets: `a, b = …`");
+    if (target.template get<ast::Tuple>() != nullptr || target.template get<ast::List>() != nullptr)
+      diagnostic.help("without brackets: `a, b = …`");
     state_of(c).report_at(x3::_where(c).begin(), std::move(diagnostic));
     if (std::vector<ast::Name> names = names_of(target); !names.empty()) {
       x3::_val(c).node = ast::Unpack{std::move(names), {}};

@@ -57,8 +57,23 @@ Expr reduce_listed(const FnInfo& op, const ast::List& axes, CallSite& site) {
   return value;
 }
 
+/// `max(a, b)` of two tensors, which is called otherwise. False if it is none.
+bool report_pairwise(const FnInfo& op, CallSite& site) {
+  const bool has_two = site.given.size() == 2 && !site.given[1].name && site.given[1].value != nullptr;
+  if (!has_two || (op.name != "max" && op.name != "min")) return false;
+  site.given[1].checked = check_given(site.given[1], site.scope);
+  if (!site.given[1].checked->type.is_tensor()) return false;
+  const std::string ours = op.name + "imum";
+  site.scope.cx.report(
+      diag::wrong_argument(site.given[1].span, "`" + op.name + "` is the largest along one axis, and this is a tensor")
+          .help("of two tensors, element by element: `{}(a, b)`", ours)
+          .fix(site.name_span, ours));
+  return true;
+}
+
 Expr reduce(const FnInfo& op, bool is_total, CallSite& site) {
   Context& cx = site.scope.cx;
+  if (report_pairwise(op, site)) return error_at(site.span);
   auto args = plain_arguments(op, site);
   if (!args || !want_tensor((*args)[0], site)) return error_at(site.span);
   const Type before = (*args)[0].type;

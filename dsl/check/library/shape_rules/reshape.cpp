@@ -72,6 +72,11 @@ Expr rule_reshape(const FnInfo& op, CallSite& site) {
   std::optional<size_t> inferred;
   Polynomial after = 1;
   for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i].size.constant() == -1 && inferred) {
+      cx.report(diag::wrong_argument(site.span, "one dim of `reshape` may be -1, and two are")
+                    .help("the one that follows from the others is -1: `{}`", "x.reshape(B, -1)"));
+      return error_at(site.span);
+    }
     if (dims[i].size.constant() == -1) {
       inferred = i;
     } else {

@@ -70,6 +70,16 @@ std::optional<Expr> take_dims(CallSite& site, size_t first, size_t keep) {
       if (one.type.is_error()) return std::nullopt;
       return one;
     }
+    if (one.type.kind == Kind::Tuple) {
+      const std::string text = site.scope.cx.source_text(one.span);
+      diagnostics::Diagnostic diagnostic =
+          diag::wrong_argument(one.span, "a dim must be int, not " + site.scope.cx.text(one.type));
+      if (one.is<node::Tuple>() && text.size() > 2)
+        diagnostic.help("without the inner brackets: `{}({})`", site.name, text.substr(1, text.size() - 2))
+            .fix(one.span, text.substr(1, text.size() - 2));
+      site.scope.cx.report(std::move(diagnostic));
+      return std::nullopt;
+    }
     site.given[first].checked = std::move(one);
   }
   for (size_t i = first; i < last; ++i) {

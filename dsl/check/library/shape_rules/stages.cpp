@@ -94,7 +94,15 @@ FnInfo* map_function(const Given& given, const Type& stream, bool is_numbered, C
   const bool takes_number = is_numbered && fn->params.size() == 1 && fn->params[0].type.kind == Kind::Int;
   if (takes_number) return fn;
   if (fn->params.size() != 1 || (fn->params[0].type.kind != Kind::Record && !fn->params[0].type.is_error())) {
-    cx.report(diag::map_type(given.span, fn->name, "other parameters than one record", cx.text(record)));
+    const bool is_number = is_numbered && fn->params.size() == 1 && fn->params[0].type.is_host_number();
+    diagnostics::Diagnostic diagnostic = diag::map_type(
+        given.span, fn->name, is_number ? cx.text(fn->params[0].type) : std::string("other parameters than one record"),
+        cx.text(record));
+    if (is_number)
+      diagnostic.help("the number of the record is an int: `{}: int`", fn->params[0].name)
+          .label(fn->params[0].span, "declared here");
+    cx.report(std::move(diagnostic));
+    for (ParamInfo& param : fn->params) param.type = Type::error();  // Other streams that it maps say the same.
     return nullptr;
   }
   for (const TypeField& wanted : fn->params[0].type.fields) {

@@ -214,6 +214,14 @@ Polynomial AtomTable::multiply(const Polynomial& a, const Polynomial& b) { retur
 
 Polynomial AtomTable::exact(const Polynomial& a, const Polynomial& b) {
   if (const auto divided = divide(a, b)) return *divided;
+  // `D * B * S / (2 * D * B)` is `S / 2`.
+  if (b.terms().size() == 1) {
+    for (const auto& [id, power] : b.terms().begin()->first) {
+      const Polynomial factor = Polynomial::atom(id);
+      const auto left = divide(a, factor), right = divide(b, factor);
+      if (left && right) return exact(*left, *right);
+    }
+  }
   return intern({.kind = Atom::Kind::Exact, .left = a, .right = b});
 }
 
