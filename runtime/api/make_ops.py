@@ -75,7 +75,8 @@ def closing(text, at):
 
 def declarations(text):
     """(doc, name, parameters, result) of every extern fn."""
-    body = text[text.index('extern "runtime" {'):]
+    begin = text.index('extern "runtime" {')
+    body = text[begin:closing(text, text.index("{", begin)) + 1]
     for match in re.finditer(r"((?:[ ]*##[^\n]*\n)*)[ ]*fn (\w+)", body):
         at = match.end()
         if body[at] == "[":

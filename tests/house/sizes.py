@@ -9,7 +9,7 @@ import sys
 LIMIT = 500
 KINDS = ("*.cpp", "*.h", "*.inc", "*.def", "*.py", "*.ltr", "*.cmake", "CMakeLists.txt", "bootstrap", ".ci/run")
 # One case after the other, each with its figures.
-TABLES = ("tests/parity/metrics.ltr",)
+TABLES = ("tests/parity/library.ltr", "tests/parity/metrics.ltr")
 
 
 def main(source, ltrc):

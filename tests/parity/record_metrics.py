@@ -13,6 +13,7 @@ import torchmetrics.image as I
 import torchmetrics.regression as R
 import torchmetrics.audio as A
 import torchmetrics.retrieval as T
+import torchmetrics.segmentation as S
 import torchmetrics.text as X
 
 warnings.filterwarnings("ignore")
@@ -203,6 +204,69 @@ for average in ("macro", "micro", "weighted"):
         prepare=lambda s, t: (torch.sigmoid(s), t))
 row("Perplexity()", X.Perplexity(), "tokens", "token_label", tolerance=1e-5)
 row("Perplexity(ignore = -100)", X.Perplexity(ignore_index=-100), "tokens", "padded_tokens", tolerance=1e-5)
+
+
+# What is given to torchmetrics as text is given here as numbers of words, of which 0 ends a text.
+INPUTS["masks"] = ([wave(240, s).reshape(2, 5, 4, 6) for s in (0, 1)], [f"wave(240, {s}.0).reshape(2, 5, 4, 6)" for s in (0, 1)])
+INPUTS["mask_label"] = ([ids(48, 5, s).reshape(2, 4, 6) for s in (3, 1)], [f"ids(48, 5, {s}).reshape(2, 4, 6)" for s in (3, 1)])
+INPUTS["said"] = ([torch.where(torch.arange(36) % 9 > 6, 0, torch.where(torch.arange(36) % 7 == s, 5, ids(36, 4, 3 - s) + 1)).reshape(4, 9)
+                   for s in (0, 1)],
+                  [f"where(arange(36) % 9 > 6, 0, where(arange(36) % 7 == {s}, 5, ids(36, 4, {3 - s}) + 1)).reshape(4, 9)" for s in (0, 1)])
+INPUTS["meant"] = ([torch.where(torch.arange(36) % 9 > 7 - s, 0, ids(36, 4, 3 - s) + 1).reshape(4, 9) for s in (0, 1)],
+                   [f"where(arange(36) % 9 > {7 - s}, 0, ids(36, 4, {3 - s}) + 1).reshape(4, 9)" for s in (0, 1)])
+INPUTS["above"] = ([wave(12, s) + 1.5 for s in (0, 1)], ["wave(12, 0.0) + 1.5", "wave(12, 1.0) + 1.5"])
+INPUTS["above_t"] = ([wave(12, s) + 1.25 for s in (0.3, 1.5)], ["wave(12, 0.3) + 1.25", "wave(12, 1.5) + 1.25"])
+
+
+class Picked:
+    """One of the values of a metric that has several."""
+
+    def __init__(self, twin, key):
+        self.update, self.all, self.key = twin.update, twin.compute, key
+
+    def compute(self):
+        return self.all()[self.key]
+
+
+def texts(rows):
+    return [" ".join(f"w{n}" for n in row[:([*row, 0]).index(0)]) for row in rows.tolist()]
+
+
+to_texts = lambda a, b: (texts(a), texts(b))
+for name, twin in {"WordErrorRate": X.WordErrorRate, "MatchErrorRate": X.MatchErrorRate, "WordInfoLost": X.WordInfoLost,
+                   "WordInfoPreserved": X.WordInfoPreserved}.items():
+    row(f"{name}()", twin(), "said", "meant", prepare=to_texts)
+for program, twin in {"BLEUScore()": X.BLEUScore(), "BLEUScore(n = 2)": X.BLEUScore(n_gram=2),
+                      "BLEUScore(smooth = true)": X.BLEUScore(smooth=True)}.items():
+    row(program, twin, "said", "meant", prepare=lambda a, b: (texts(a), [[one] for one in texts(b)]))
+for key in ("rouge1", "rouge2", "rougeL"):
+    for value in ("fmeasure", "precision", "recall"):
+        row(f"ROUGEScore({key}, {value})", Picked(X.ROUGEScore(rouge_keys=(key,)), f"{key}_{value}"), "said", "meant", prepare=to_texts)
+to_classes = lambda s, t: (s.argmax(1), t)
+for ours, theirs in {"": True, ", include_background = false": False}.items():
+    row(f"MeanIoU(5{ours})", S.MeanIoU(num_classes=5, include_background=theirs, input_format="index"), "masks", "mask_label",
+        prepare=to_classes)
+    for average in ("micro", "macro", "weighted"):
+        row(f"DiceScore(5, average = {average}{ours})",
+            S.DiceScore(num_classes=5, include_background=theirs, average=average, input_format="index"), "masks", "mask_label",
+            prepare=to_classes)
+for name in ("Precision", "Recall", "HitRate", "FallOut"):
+    for top_k in (None, 2):
+        row(f"Retrieval{name}({'' if top_k is None else f'top_k = {top_k}'})", getattr(T, f"Retrieval{name}")(top_k=top_k), "found", "relevant",
+            "query")
+row("RetrievalRPrecision()", T.RetrievalRPrecision(), "found", "relevant", "query")
+row("WeightedMeanAbsolutePercentageError()", R.WeightedMeanAbsolutePercentageError(), "y", "t")
+row("LogCoshError()", R.LogCoshError(), "y", "t")
+row("MinkowskiDistance(p = 3.0)", R.MinkowskiDistance(p=3.0), "y", "t", tolerance=1e-5)
+for ours, theirs in {"": True, "squared = false": False}.items():
+    row(f"RelativeSquaredError({ours})", R.RelativeSquaredError(squared=theirs), "y", "t", tolerance=1e-5)
+for power in (0.0, 1.0, 1.5, 2.0, 3.0):
+    row(f"TweedieDevianceScore(power = {power})", R.TweedieDevianceScore(power=power), "above", "above_t", tolerance=1e-5)
+row("CriticalSuccessIndex(threshold = 0.3)", R.CriticalSuccessIndex(threshold=0.3), "y", "t")
+row("KendallRankCorrCoef()", R.KendallRankCorrCoef(), "y", "t")
+row("JensenShannonDivergence()", R.JensenShannonDivergence(), "p", "q")
+row("SignalNoiseRatio()", A.SignalNoiseRatio(), "rows", "row_t", tolerance=1e-5)
+row("SignalNoiseRatio(zero_mean = true)", A.SignalNoiseRatio(zero_mean=True), "rows", "row_t", tolerance=1e-5)
 
 
 def number(value):

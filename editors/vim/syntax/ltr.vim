@@ -16,55 +16,70 @@ syntax keyword ltrConstant true false none
 syntax keyword ltrType bf16 bool bytes draw duration f16 f32 f64 facts float i16 i32 i64 i8 initializer int
 syntax keyword ltrType list logger one_of option path period schedule secret series str stream trainer_value u8
 syntax keyword ltrType vocabulary weights
-syntax keyword ltrFunction abs adaptive_avg_pool1d adaptive_avg_pool2d alibi all any arange argmax argmin asha
-syntax keyword ltrFunction attention auto_contrast avg_pool1d avg_pool2d batch_norm bce bce_with_logits
-syntax keyword ltrFunction bernoulli bilinear bmm bucket by_epoch cache ceil center_crop chain chars chunk
+syntax keyword ltrFunction abs adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d
+syntax keyword ltrFunction adaptive_max_pool2d alibi all any arange argmax argmin asha attention auto_contrast
+syntax keyword ltrFunction avg_pool1d avg_pool2d avg_pool3d batch_norm bce bce_with_logits bernoulli bilinear
+syntax keyword ltrFunction bincount bmm bucket by_epoch cache cdist ceil celu center_crop chain chars chunk
 syntax keyword ltrFunction cifar10 clamp class_counts class_of clone close collate color_jitter concat
 syntax keyword ltrFunction confusion_counts constant contains contrastive conv1d conv2d conv3d conv_transpose1d
-syntax keyword ltrFunction conv_transpose2d conv_transpose3d cos cosine cosine_embedding cosine_restarts count
-syntax keyword ltrFunction counted cross_entropy csv ctc cumprod cumsum cyclic diagonal dice dropout dropout2d
-syntax keyword ltrFunction edit_distances einsum elu embedding end_epoch ends_with equal erf exp expand
-syntax keyword ltrFunction exponential eye fashion_mnist filter find flatten flip floor focal fraction full
-syntax keyword ltrFunction gather gaussian_blur gaussian_nll gelu glu grad gradcheck grayscale group_norm gru
-syntax keyword ltrFunction hardswish hinge huber idx image_folder image_grid index_select instance_norm
-syntax keyword ltrFunction int_uniform interpolate inverse_sqrt isfinite isnan join jsonl kaiming_normal
-syntax keyword ltrFunction kaiming_uniform kl_div l1 layer_norm leaky_relu length linear linear_warmup linspace
-syntax keyword ltrFunction log1p log_softmax log_uniform logcumsumexp logsigmoid logsumexp lower lstm map
-syntax keyword ltrFunction masked_fill matmul max_pool1d max_pool2d maximum minimum mish mix mnist mse
-syntax keyword ltrFunction multistep nll noam norm normal normalize npy npz numel one_cycle one_hot ones
-syntax keyword ltrFunction or_else orthogonal overfit pad pad_image permute pixel_shuffle plateau poisson_nll
-syntax keyword ltrFunction polynomial posterize pow prefetch prelu prod ramp rand randint randn random_affine
-syntax keyword ltrFunction random_crop random_erasing random_flip random_resized_crop random_rotation
-syntax keyword ltrFunction random_vflip randperm range ranks relu relu6 repeat replace reshape resize rms_norm
-syntax keyword ltrFunction rnn roll rope round rsqrt sample save save_png scatter scatter_add score_curve
-syntax keyword ltrFunction select selu sequential shuffle sigmoid sign silu sin smooth_l1 soft_cross_entropy
-syntax keyword ltrFunction softmax softplus solarize sort split sqrt square squeeze stack starts_with std stop
-syntax keyword ltrFunction stop_grad strip swiglu synthetic take tanh text_chars text_lines to_float
-syntax keyword ltrFunction token_shards topk tracked transpose tril triplet_margin triu trunc_normal uniform
-syntax keyword ltrFunction unique unsqueeze upper var vocab wav window wsd xavier_normal xavier_uniform zeros
-syntax keyword ltrFunction zip
+syntax keyword ltrFunction conv_transpose2d conv_transpose3d corrcoef cos cosine cosine_embedding
+syntax keyword ltrFunction cosine_restarts cosine_similarity count counted cov cross_entropy csv ctc cumprod
+syntax keyword ltrFunction cumsum cyclic diagonal dice dropout dropout2d edit_distances einsum elu embedding
+syntax keyword ltrFunction end_epoch ends_with equal erf exp expand exponential eye fashion_mnist filter find
+syntax keyword ltrFunction flatten flip floor focal fraction full gather gaussian_blur gaussian_nll gelu glu
+syntax keyword ltrFunction grad gradcheck grayscale group_norm gru hardshrink hardsigmoid hardswish hardtanh
+syntax keyword ltrFunction hinge huber idx image_folder image_grid index_select instance_norm int_uniform
+syntax keyword ltrFunction interpolate inverse_sqrt isfinite isnan jaccard join jsonl kaiming_normal
+syntax keyword ltrFunction kaiming_uniform kl_div kron l1 layer_norm leaky_relu length lerp linear
+syntax keyword ltrFunction linear_warmup linspace log10 log1p log2 log_softmax log_uniform logaddexp
+syntax keyword ltrFunction logcumsumexp logit logsigmoid logsumexp lower lstm map margin_ranking masked_fill
+syntax keyword ltrFunction matmul max_pool1d max_pool2d max_pool3d maximum median meshgrid minimum mish mix
+syntax keyword ltrFunction mnist mse multi_margin multilabel_margin multilabel_soft_margin multistep nanmean
+syntax keyword ltrFunction nll noam norm normal normalize npy npz numel one_cycle one_hot ones or_else
+syntax keyword ltrFunction orthogonal outer overfit pad pad_image pairwise_distance permute pixel_shuffle
+syntax keyword ltrFunction plateau poisson_nll polynomial posterize pow prefetch prelu prod quantile ramp rand
+syntax keyword ltrFunction randint randn random_affine random_crop random_erasing random_flip
+syntax keyword ltrFunction random_resized_crop random_rotation random_vflip randperm range ranks relu relu6
+syntax keyword ltrFunction repeat replace reshape resize rms_norm rnn roll rope round rsqrt sample save
+syntax keyword ltrFunction save_png scatter scatter_add score_curve searchsorted select selu sequential shuffle
+syntax keyword ltrFunction sigmoid sigmoid_focal sign silu sin smooth_l1 soft_cross_entropy soft_margin softmax
+syntax keyword ltrFunction softplus softshrink softsign solarize sort split sqrt square squeeze stack
+syntax keyword ltrFunction starts_with std stop stop_grad strip swiglu synthetic take tan tanh tanhshrink
+syntax keyword ltrFunction text_chars text_lines threshold to_float token_shards topk trace tracked transpose
+syntax keyword ltrFunction tril triplet_margin triu trunc trunc_normal tversky uniform unique unsqueeze upper
+syntax keyword ltrFunction var vocab wav window wsd xavier_normal xavier_uniform zeros zip
 syntax keyword ltrBlock AUROC Accuracy Adadelta Adafactor Adagrad Adam AdamW Adamax AdaptiveAvgPool1d
-syntax keyword ltrBlock AdaptiveAvgPool2d AveragePrecision AvgPool1d AvgPool2d BatchNorm1d BatchNorm2d Bilinear
-syntax keyword ltrBlock BinaryAUROC BinaryAccuracy BinaryAveragePrecision BinaryCalibrationError
-syntax keyword ltrBlock BinaryCohenKappa BinaryConfusionMatrix BinaryF1Score BinaryFBetaScore
-syntax keyword ltrBlock BinaryHammingDistance BinaryJaccardIndex BinaryMatthewsCorrCoef BinaryPrecision
-syntax keyword ltrBlock BinaryRecall BinarySpecificity CalibrationError CharErrorRate Checkpoint CohenKappa
-syntax keyword ltrBlock ConfusionMatrix Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d
-syntax keyword ltrBlock CosineSimilarity Csv DeviceStats Dropout Dropout2d EarlyStop EditDistance Ema Embedding
-syntax keyword ltrBlock ExactMatch ExplainedVariance F1Score FBetaScore Flatten FreezeUntil GRU GRUCell
+syntax keyword ltrBlock AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AlphaDropout
+syntax keyword ltrBlock AveragePrecision AvgPool1d AvgPool2d AvgPool3d BLEUScore BatchNorm1d BatchNorm2d
+syntax keyword ltrBlock BatchNorm3d Bilinear BinaryAUROC BinaryAccuracy BinaryAveragePrecision
+syntax keyword ltrBlock BinaryCalibrationError BinaryCohenKappa BinaryConfusionMatrix BinaryF1Score
+syntax keyword ltrBlock BinaryFBetaScore BinaryHammingDistance BinaryJaccardIndex BinaryMatthewsCorrCoef
+syntax keyword ltrBlock BinaryPrecision BinaryRecall BinarySpecificity CalibrationError ChannelShuffle
+syntax keyword ltrBlock CharErrorRate Checkpoint CircularPad1d CircularPad2d CohenKappa ConfusionMatrix
+syntax keyword ltrBlock ConstantPad1d ConstantPad2d Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d
+syntax keyword ltrBlock ConvTranspose3d CosineSimilarity CriticalSuccessIndex Csv DeviceStats DiceScore Dropout
+syntax keyword ltrBlock Dropout1d Dropout2d Dropout3d EarlyStop EditDistance Ema Embedding EmbeddingBag
+syntax keyword ltrBlock ExactMatch ExplainedVariance F1Score FBetaScore Flatten Fold FreezeUntil GRU GRUCell
 syntax keyword ltrBlock GradNorm GroupNorm HammingDistance Histograms Identity InstanceNorm JaccardIndex
-syntax keyword ltrBlock KLDivergence LSTM LSTMCell Lamb Lars LayerNorm Linear Lion LrMonitor MatthewsCorrCoef
-syntax keyword ltrBlock MaxMetric MaxPool1d MaxPool2d MeanAbsoluteError MeanAbsolutePercentageError MeanMetric
-syntax keyword ltrBlock MeanSquaredError MeanSquaredLogError MinMetric Mlflow MultiheadAttention
-syntax keyword ltrBlock MultilabelAUROC MultilabelAccuracy MultilabelAveragePrecision MultilabelExactMatch
-syntax keyword ltrBlock MultilabelF1Score MultilabelFBetaScore MultilabelHammingDistance MultilabelPrecision
-syntax keyword ltrBlock MultilabelRecall MultilabelSpecificity Muon NAdam PReLU PeakSignalNoiseRatio
-syntax keyword ltrBlock PearsonCorrCoef Perplexity PixelShuffle Precision ProgressBar R2Score RAdam RMSNorm
-syntax keyword ltrBlock RMSprop RNN RNNCell Recall RetrievalMAP RetrievalMRR RetrievalNormalizedDCG
-syntax keyword ltrBlock RootMeanSquaredError Rprop RunningMean SGD ScaleInvariantSignalDistortionRatio
-syntax keyword ltrBlock SpearmanCorrCoef Specificity SpikeGuard StatScores StructuralSimilarityIndexMeasure
-syntax keyword ltrBlock SumMetric Summary SymmetricMeanAbsolutePercentageError SyncBatchNorm TensorBoard
-syntax keyword ltrBlock Throughput Timer TransformerEncoderLayer Upsample WordErrorRate bert forecaster gpt2
+syntax keyword ltrBlock JensenShannonDivergence KLDivergence KendallRankCorrCoef LSTM LSTMCell Lamb Lars
+syntax keyword ltrBlock LayerNorm Linear Lion LocalResponseNorm LogCoshError LrMonitor MatchErrorRate
+syntax keyword ltrBlock MatthewsCorrCoef MaxMetric MaxPool1d MaxPool2d MaxPool3d MeanAbsoluteError
+syntax keyword ltrBlock MeanAbsolutePercentageError MeanIoU MeanMetric MeanSquaredError MeanSquaredLogError
+syntax keyword ltrBlock MinMetric MinkowskiDistance Mlflow MultiheadAttention MultilabelAUROC
+syntax keyword ltrBlock MultilabelAccuracy MultilabelAveragePrecision MultilabelExactMatch MultilabelF1Score
+syntax keyword ltrBlock MultilabelFBetaScore MultilabelHammingDistance MultilabelPrecision MultilabelRecall
+syntax keyword ltrBlock MultilabelSpecificity Muon NAdam PReLU PeakSignalNoiseRatio PearsonCorrCoef Perplexity
+syntax keyword ltrBlock PixelShuffle PixelUnshuffle Precision ProgressBar R2Score RAdam RMSNorm RMSprop RNN
+syntax keyword ltrBlock RNNCell ROUGEScore Recall ReflectionPad1d ReflectionPad2d RelativeSquaredError
+syntax keyword ltrBlock ReplicationPad1d ReplicationPad2d RetrievalFallOut RetrievalHitRate RetrievalMAP
+syntax keyword ltrBlock RetrievalMRR RetrievalNormalizedDCG RetrievalPrecision RetrievalRPrecision
+syntax keyword ltrBlock RetrievalRecall RootMeanSquaredError Rprop RunningMean SGD
+syntax keyword ltrBlock ScaleInvariantSignalDistortionRatio SignalNoiseRatio SpearmanCorrCoef Specificity
+syntax keyword ltrBlock SpikeGuard StatScores StructuralSimilarityIndexMeasure SumMetric Summary
+syntax keyword ltrBlock SymmetricMeanAbsolutePercentageError SyncBatchNorm TensorBoard Throughput Timer
+syntax keyword ltrBlock TotalVariation TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer
+syntax keyword ltrBlock TweedieDevianceScore Unfold Upsample WeightedMeanAbsolutePercentageError WordErrorRate
+syntax keyword ltrBlock WordInfoLost WordInfoPreserved ZeroPad1d ZeroPad2d ZeroPad3d bert forecaster gpt2
 syntax keyword ltrBlock image_classifier lenet lstm_forecaster mlp mobilenet_v2 resnet18 resnet34 resnet50
 syntax keyword ltrBlock segmenter tabular_classifier tabular_regressor text_classifier unet vit_b16
 syntax keyword ltrHook run_start run_end fit_start fit_end sanity_start sanity_end train_start train_end

@@ -356,11 +356,12 @@ LTR_EXPORT Tensor bce(const Tensor& probs, const Tensor& target, const Str& redu
 /// The same for raw scores, without overflow; `pos_weight` multiplies the loss of positive targets: of each element, or of
 /// each place of the last dims, `float[C]` of `float[N, C]`.
 LTR_EXPORT Tensor bce_with_logits(const Tensor& logits, const Tensor& target, const Tensor& pos_weight, const Str& reduction);
-/// -α (1 - p)^γ log p of the true class. Lin et al. 2017; α is 1 for all classes.
+/// -α (1 - p)^γ log p of the true class. Lin et al. 2017; α is 1 for all classes,
+/// of yes and no `sigmoid_focal` has one.
 LTR_EXPORT Tensor focal(const Tensor& logits, const Tensor& target, double gamma, const Str& reduction);
 /// 1 - 2 |p ∩ y| / (|p| + |y|), a mean over samples; `probs` and `target` lie in [0, 1]. Milletari et al. 2016.
 LTR_EXPORT Tensor dice(const Tensor& probs, const Tensor& target, double smooth);
-/// max(0, margin - y x) for y = 1, x for y = -1, as PyTorch's HingeEmbeddingLoss.
+/// x for y = 1, max(0, margin - x) for y = -1, as PyTorch's HingeEmbeddingLoss.
 LTR_EXPORT Tensor hinge(const Tensor& x, const Tensor& target, double margin, const Str& reduction);
 /// Connectionist temporal classification. `log_probs` is time first; class `blank` is the blank. A mean over targets.
 LTR_EXPORT Tensor ctc(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths, const Tensor& target_lengths, int64_t blank, bool zero_infinity);

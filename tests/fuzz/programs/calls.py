@@ -46,6 +46,16 @@ cosine_embedding(randn({b}, {c}), randn({b}, {c}), ones({b})); triplet_margin(ra
 "Ab c".length; "abc".find("c"); "Ab".lower(); "Ab".upper(); " a ".strip(); "aba".replace("a", "c"); "ab".starts_with("a"); "ab".ends_with("b"); "ab".contains("b")
 "ab".chars(); "ab".bytes(); "a b".split(); ["a", "b"].join("-"); xavier_uniform({b}, {c}); xavier_normal({b}, {c}); kaiming_uniform({b}, {c})
 kaiming_normal({b}, {c}); orthogonal({b}, {c}); trunc_normal({b}, std = 0.1)
+hardtanh(randn({b})); hardsigmoid(randn({b}, {c})); softsign(randn({b})); tanhshrink(randn({b})); hardshrink(randn({b}), 0.2); softshrink(randn({b}))
+celu(randn({b}), alpha = 0.5); threshold(randn({b}), 0.1, 0.0); log2(rand({b}) + 0.1); log10(rand({b}, {c}) + 0.1); tan(randn({b})); logaddexp(randn({b}), randn({b}))
+logit(rand({b}), eps = 0.1); lerp(randn({b}), randn({b}), 0.3); trunc(randn({b})); trace(randn({c}, {c})); outer(randn({b}), randn({c})); kron(randn({b}, 2), randn(2, {c}))
+cdist(randn({b}, {h}, 2), randn({b}, {w}, 2)); pairwise_distance(randn({b}, {c}), randn({b}, {c})); cosine_similarity(randn({b}, {c}), randn({b}, {c}))
+meshgrid(arange({b}), arange({c})); median(randn({b}, {c})); quantile(randn({h}), 0.3); nanmean(randn({b})); cov(randn({b}, {h})); corrcoef(randn({b}, {h}))
+searchsorted(linspace(0.0, 1.0, {h}), rand({b})); bincount(randint(0, {c}, [{b}]), {c}); max_pool3d(randn(1, {c}, {h}, {h}, {w}), 2)
+avg_pool3d(randn(1, {c}, {h}, {h}, {w}), (2, 1, 2)); adaptive_avg_pool3d(randn(1, {c}, {h}, {h}, {w}), 2); adaptive_max_pool1d(randn({b}, {c}, {h}), 2)
+adaptive_max_pool2d(randn({b}, {c}, {h}, {w}), (2, 1)); multi_margin(randn({b}, {c}), randint(0, {c}, [{b}])); multilabel_margin(randn({b}, {c}), ones({b}, {c}))
+soft_margin(randn({b}), ones({b})); multilabel_soft_margin(randn({b}, {c}), rand({b}, {c})); margin_ranking(randn({b}), randn({b}), ones({b}))
+tversky(rand({b}, {c}), rand({b}, {c}), alpha = 0.3); jaccard(rand({b}, {c}), rand({b}, {c})); sigmoid_focal(randn({b}), rand({b}))
 """
 
 LAYERS = """
@@ -58,6 +68,15 @@ MultiheadAttention(4, 2) < randn({b}, {h}, 4); TransformerEncoderLayer(4, 2, inn
 GRU({c}, 3, directions = 2) < randn({b}, {h}, {c}); RNN({c}, 3) < randn({b}, {h}, {c}); PReLU({c}) < randn({b}, {c}); Embedding({c}, 3) < randint(0, {c}, [{b}])
 Bilinear({c}, {h}, 2) < randn({b}, {c}), randn({b}, {h}); LSTMCell({c}, 3) < randn({b}, {c}), zeros({b}, 3), zeros({b}, 3); GRUCell({c}, 3) < randn({b}, {c}), zeros({b}, 3)
 RNNCell({c}, 3) < randn({b}, {c}), zeros({b}, 3); lenet({c}) < randn({b}, 1, 28, 28); mlp({c}, 2, hidden = 4) < randn({b}, {c}); lstm_forecaster({c}, 2, hidden = 4) < randn({b}, {h}, {c})
+MaxPool3d(2) < randn(1, {c}, {h}, {h}, {w}); AvgPool3d(2) < randn(1, {c}, {h}, {h}, {w}); AdaptiveAvgPool3d(2) < randn(1, {c}, {h}, {h}, {w})
+AdaptiveMaxPool1d(2) < randn({b}, {c}, {h}); AdaptiveMaxPool2d(2) < randn({b}, {c}, {h}, {w}); BatchNorm3d({c}) < randn({b}, {c}, 2, 2, 2)
+LocalResponseNorm(3) < randn({b}, {c}, {h}, {w}); Dropout1d(0.5) < randn({b}, {c}, {h}); Dropout3d(0.5) < randn({b}, {c}, 2, 2, 2); AlphaDropout(0.2) < randn({b})
+ZeroPad1d(1) < randn({b}, {c}, {h}); ZeroPad2d((1, 0, 2, 1)) < randn({b}, {c}, {h}, {w}); ZeroPad3d(1) < randn(1, {c}, 2, 2, 2); ConstantPad1d(1, 0.5) < randn({b}, {c}, {h})
+ConstantPad2d(1, 0.5) < randn({b}, {c}, {h}, {w}); ReflectionPad1d(1) < randn({b}, {c}, {h}); ReflectionPad2d(1) < randn({b}, {c}, {h}, {w})
+ReplicationPad1d(1) < randn({b}, {c}, {h}); ReplicationPad2d(1) < randn({b}, {c}, {h}, {w}); CircularPad1d(1) < randn({b}, {c}, {h}); CircularPad2d(1) < randn({b}, {c}, {h}, {w})
+PixelUnshuffle(2) < randn({b}, {c}, 2 * {h}, 2 * {w}); ChannelShuffle(2) < randn({b}, {n}, {h}, {w}); Unfold(2) < randn({b}, {c}, {h}, {w})
+Fold(output = (3, 3), kernel = 2) < randn({b}, 4 * {c}, 4); EmbeddingBag({c}, 3) < randint(0, {c}, [{b}, {h}])
+TransformerDecoderLayer(4, 2, inner = 8) < randn({b}, {h}, 4), randn({b}, {w}, 4); TransformerEncoder(4, 2, layers = 2, inner = 8) < randn({b}, {h}, 4)
 LayerNorm({c}) < randn({b}, {c}); RMSNorm({c}) < randn({b}, {c}); Identity() < randn({b}); Dropout(0.2) < randn({b}); Linear({c}, 2) < randn({b}, {c})
 ConvTranspose2d({c}, 2, (3, 2)) < randn({b}, {c}, {h}, {w}); MaxPool2d(2) < randn({b}, {c}, {h}, {w}); AdaptiveAvgPool2d((1, 2)) < randn({b}, {c}, {h}, {w})
 unet(2, 32, 32, channels = 1, size = 4) < randn(1, 1, 32, 32); mobilenet_v2({c}) < randn(1, 3, 32, 32); resnet18({c}) < randn(1, 3, 32, 32)
@@ -69,7 +88,7 @@ bert(vocab = {h}, positions = 8, size = 4, layers = 1, heads = 2, inner = 8) < r
 KINDS = {"binary": "randn({h}), randint(0, 2, [{h}])", "classes": "randn({h}, {c}), randint(0, {c}, [{h}])",
          "labels": "randn({h}, {c}), randint(0, 2, [{h}, {c}])", "numbers": "rand({h}), rand({h})", "one": "full(0.5)", "rows": "rand({b}, {c}), rand({b}, {c})",
          "probs": "softmax(randn({b}, {c}), 1), softmax(randn({b}, {c}), 1)", "images": "rand({b}, 1, 16, 16), rand({b}, 1, 16, 16)",
-         "texts": "randint(1, 4, [{b}, 4]), randint(1, 4, [{b}, 3])", "sequences": "randn({b}, {c}, {h}), randint(0, {c}, [{b}, {h}])", "tokens": "randn({b}, {h}, {c}), randint(0, {c}, [{b}, {h}])",
+         "texts": "randint(1, 4, [{b}, 4]), randint(1, 4, [{b}, 3])", "sequences": "randn({b}, {c}, {h}), randint(0, {c}, [{b}, {h}])", "image": "rand({b}, 1, {h}, {w})", "tokens": "randn({b}, {h}, {c}), randint(0, {c}, [{b}, {h}])",
          "ranked": "randn({h}), randint(0, 2, [{h}]), randint(0, 2, [{h}])"}
 METRICS = """
 binary: BinaryAccuracy() BinaryHammingDistance() BinaryPrecision() BinaryRecall() BinarySpecificity() BinaryF1Score() BinaryFBetaScore(2.0) BinaryCalibrationError()
@@ -79,14 +98,17 @@ classes: HammingDistance({c}) Precision({c}) Recall({c},average=micro) Specifici
 labels: MultilabelExactMatch({c}) MultilabelAccuracy({c}) MultilabelHammingDistance({c}) MultilabelPrecision({c}) MultilabelRecall({c}) MultilabelSpecificity({c})
 labels: MultilabelF1Score({c}) MultilabelFBetaScore({c},beta=2.0) MultilabelAUROC({c}) MultilabelAveragePrecision({c})
 numbers: SpearmanCorrCoef() MeanAbsoluteError() MeanSquaredError() RootMeanSquaredError() MeanSquaredLogError() MeanAbsolutePercentageError() R2Score()
-numbers: SymmetricMeanAbsolutePercentageError() ExplainedVariance() PearsonCorrCoef()
+numbers: WeightedMeanAbsolutePercentageError() LogCoshError() MinkowskiDistance(2.0) RelativeSquaredError() TweedieDevianceScore() CriticalSuccessIndex(0.5)
+numbers: KendallRankCorrCoef() SymmetricMeanAbsolutePercentageError() ExplainedVariance() PearsonCorrCoef()
 one: MeanMetric() SumMetric() MinMetric() MaxMetric() RunningMean(3)
-rows: CosineSimilarity() ScaleInvariantSignalDistortionRatio()
-probs: KLDivergence()
+rows: CosineSimilarity() SignalNoiseRatio() ScaleInvariantSignalDistortionRatio()
+probs: KLDivergence() JensenShannonDivergence()
 images: PeakSignalNoiseRatio(1.0) StructuralSimilarityIndexMeasure(1.0)
-texts: WordErrorRate() CharErrorRate() EditDistance()
+texts: WordErrorRate() CharErrorRate() EditDistance() MatchErrorRate() WordInfoPreserved() WordInfoLost() BLEUScore(n=2) ROUGEScore()
 tokens: Perplexity()
-ranked: RetrievalMRR() RetrievalMAP() RetrievalNormalizedDCG()
+sequences: MeanIoU({c}) DiceScore({c})
+image: TotalVariation()
+ranked: RetrievalPrecision(top_k=2) RetrievalRecall() RetrievalHitRate() RetrievalFallOut() RetrievalRPrecision() RetrievalMRR() RetrievalMAP() RetrievalNormalizedDCG()
 """
 
 STAGES = ("shuffle({b})", "shuffle(1, buffer = 4)", "map(same)", "map(same, on_bad = skip(3))", "take({n})", "skip(1)", "shard(0, 2)", "repeat(2)", "cache()",
