@@ -32,22 +32,22 @@ syntax keyword ltrFunction hinge huber idx image_folder image_grid index_select 
 syntax keyword ltrFunction interpolate inverse_sqrt isfinite isnan jaccard join jsonl kaiming_normal
 syntax keyword ltrFunction kaiming_uniform kl_div kron l1 layer_norm leaky_relu length lerp linear
 syntax keyword ltrFunction linear_warmup linspace log10 log1p log2 log_softmax log_uniform logaddexp
-syntax keyword ltrFunction logcumsumexp logit logsigmoid logsumexp lower lstm map margin_ranking masked_fill
-syntax keyword ltrFunction matmul max_pool1d max_pool2d max_pool3d maximum median meshgrid minimum mish mix
-syntax keyword ltrFunction mnist mse multi_margin multilabel_margin multilabel_soft_margin multistep nanmean
-syntax keyword ltrFunction nll noam norm normal normalize npy npz numel one_cycle one_hot ones or_else
-syntax keyword ltrFunction orthogonal outer overfit pad pad_image pairwise_distance permute pixel_shuffle
-syntax keyword ltrFunction plateau poisson_nll polynomial posterize pow prefetch prelu prod quantile ramp rand
-syntax keyword ltrFunction randint randn random_affine random_crop random_erasing random_flip
-syntax keyword ltrFunction random_resized_crop random_rotation random_vflip randperm range ranks relu relu6
-syntax keyword ltrFunction repeat replace reshape resize rms_norm rnn roll rope round rsqrt sample save
-syntax keyword ltrFunction save_png scatter scatter_add score_curve searchsorted select selu sequential shuffle
-syntax keyword ltrFunction sigmoid sigmoid_focal sign silu sin smooth_l1 soft_cross_entropy soft_margin softmax
-syntax keyword ltrFunction softplus softshrink softsign solarize sort split sqrt square squeeze stack
-syntax keyword ltrFunction starts_with std stop stop_grad strip swiglu synthetic take tan tanh tanhshrink
-syntax keyword ltrFunction text_chars text_lines threshold to_float token_shards topk trace tracked transpose
-syntax keyword ltrFunction tril triplet_margin triu trunc trunc_normal tversky uniform unique unsqueeze upper
-syntax keyword ltrFunction var vocab wav window wsd xavier_normal xavier_uniform zeros zip
+syntax keyword ltrFunction logcumsumexp logsigmoid logsumexp lower lstm map margin_ranking masked_fill matmul
+syntax keyword ltrFunction max_pool1d max_pool2d max_pool3d maximum median meshgrid minimum mish mix mnist mse
+syntax keyword ltrFunction multi_margin multilabel_margin multilabel_soft_margin multistep nanmean nll noam
+syntax keyword ltrFunction norm normal normalize npy npz numel one_cycle one_hot ones or_else orthogonal outer
+syntax keyword ltrFunction overfit pad pad_image pairwise_distance permute pixel_shuffle plateau poisson_nll
+syntax keyword ltrFunction polynomial posterize pow prefetch prelu prod quantile ramp rand randint randn
+syntax keyword ltrFunction random_affine random_crop random_erasing random_flip random_resized_crop
+syntax keyword ltrFunction random_rotation random_vflip randperm range ranks relu relu6 repeat replace reshape
+syntax keyword ltrFunction resize rms_norm rnn roll rope round rsqrt sample save save_png scatter scatter_add
+syntax keyword ltrFunction score_curve searchsorted select selu sequential shuffle sigmoid sigmoid_focal sign
+syntax keyword ltrFunction silu sin smooth_l1 soft_cross_entropy soft_margin softmax softplus softshrink
+syntax keyword ltrFunction softsign solarize sort split sqrt square squeeze stack starts_with std stop
+syntax keyword ltrFunction stop_grad strip swiglu synthetic take tan tanh tanhshrink text_chars text_lines
+syntax keyword ltrFunction threshold to_float token_shards topk trace tracked transpose tril triplet_margin
+syntax keyword ltrFunction triu trunc trunc_normal tversky uniform unique unsqueeze upper var vocab wav window
+syntax keyword ltrFunction wsd xavier_normal xavier_uniform zeros zip
 syntax keyword ltrBlock AUROC Accuracy Adadelta Adafactor Adagrad Adam AdamW Adamax AdaptiveAvgPool1d
 syntax keyword ltrBlock AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AlphaDropout
 syntax keyword ltrBlock AveragePrecision AvgPool1d AvgPool2d AvgPool3d BLEUScore BatchNorm1d BatchNorm2d

@@ -48,7 +48,7 @@ cosine_embedding(randn({b}, {c}), randn({b}, {c}), ones({b})); triplet_margin(ra
 kaiming_normal({b}, {c}); orthogonal({b}, {c}); trunc_normal({b}, std = 0.1)
 hardtanh(randn({b})); hardsigmoid(randn({b}, {c})); softsign(randn({b})); tanhshrink(randn({b})); hardshrink(randn({b}), 0.2); softshrink(randn({b}))
 celu(randn({b}), alpha = 0.5); threshold(randn({b}), 0.1, 0.0); log2(rand({b}) + 0.1); log10(rand({b}, {c}) + 0.1); tan(randn({b})); logaddexp(randn({b}), randn({b}))
-logit(rand({b}), eps = 0.1); lerp(randn({b}), randn({b}), 0.3); trunc(randn({b})); trace(randn({c}, {c})); outer(randn({b}), randn({c})); kron(randn({b}, 2), randn(2, {c}))
+lerp(randn({b}), randn({b}), 0.3); trunc(randn({b})); trace(randn({c}, {c})); outer(randn({b}), randn({c})); kron(randn({b}, 2), randn(2, {c}))
 cdist(randn({b}, {h}, 2), randn({b}, {w}, 2)); pairwise_distance(randn({b}, {c}), randn({b}, {c})); cosine_similarity(randn({b}, {c}), randn({b}, {c}))
 meshgrid(arange({b}), arange({c})); median(randn({b}, {c})); quantile(randn({h}), 0.3); nanmean(randn({b})); cov(randn({b}, {h})); corrcoef(randn({b}, {h}))
 searchsorted(linspace(0.0, 1.0, {h}), rand({b})); bincount(randint(0, {c}, [{b}]), {c}); max_pool3d(randn(1, {c}, {h}, {h}, {w}), 2)
