@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include "doors/html.h"
 #include "ltrc/doc_entry.h"
 
 namespace ltr::driver {
@@ -23,25 +24,11 @@ constexpr const char* kSearch =
     "row.hidden=!row.textContent.toLowerCase().includes(q);any=any||!row.hidden}"
     "section.hidden=!any}};";
 
-std::string escape(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
-
 /// `code` in backticks; the rest as it stands.
 std::string inline_text(std::string_view text) {
   std::string out;
   bool is_code = false;
-  for (const char c : escape(text)) {
+  for (const char c : doors::escape_html(text)) {
     if (c != '`') {
       out += c;
       continue;
@@ -64,7 +51,7 @@ std::string prose(const std::string& doc) {
       out += is_table ? "<pre>" : "<p>";
     }
     in_table = is_table;
-    out += is_table ? escape(line.substr(2)) : inline_text(line);
+    out += is_table ? doors::escape_html(line.substr(2)) : inline_text(line);
     out += '\n';
     begin = end + 1;
   }
@@ -91,18 +78,19 @@ std::string page(const std::string& title, const std::string& body, const std::s
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
       "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n{}{}</body>\n</html>\n",
-      escape(title), kStyle, body, script.empty() ? "" : "<script>" + script + "</script>\n");
+      doors::escape_html(title), kStyle, body, script.empty() ? "" : "<script>" + script + "</script>\n");
 }
 
 std::string module_page(const DocModule& module, const std::string& title) {
-  std::string body =
-      fmt::format("<p><a href=\"index.html\">{}</a></p>\n<h1>{}</h1>\n", escape(title), escape(module.title));
+  std::string body = fmt::format("<p><a href=\"index.html\">{}</a></p>\n<h1>{}</h1>\n", doors::escape_html(title),
+                                 doors::escape_html(module.title));
   for (const DocEntry& entry : module.entries) {
-    body += fmt::format("<h2 id=\"{0}\">{0} <small>{1}</small></h2>\n<pre>{2}</pre>\n{3}", escape(entry.name),
-                        escape(entry.kind), escape(entry.signature), prose(entry.doc));
+    body +=
+        fmt::format("<h2 id=\"{0}\">{0} <small>{1}</small></h2>\n<pre>{2}</pre>\n{3}", doors::escape_html(entry.name),
+                    doors::escape_html(entry.kind), doors::escape_html(entry.signature), prose(entry.doc));
     if (entry.parts.empty()) continue;
     body += "<pre>";
-    for (const std::string& part : entry.parts) body += escape(part) + "\n";
+    for (const std::string& part : entry.parts) body += doors::escape_html(part) + "\n";
     body += "</pre>\n";
   }
   return page(module.title + " · " + title, body, "");
@@ -113,13 +101,15 @@ std::string module_page(const DocModule& module, const std::string& title) {
 std::vector<std::pair<std::string, std::string>> html_pages(const std::vector<DocModule>& modules,
                                                             const std::string& title) {
   std::vector<std::pair<std::string, std::string>> pages;
-  std::string body = fmt::format(
-      "<h1>{}</h1>\n<input id=\"search\" type=\"search\" placeholder=\"search\" autofocus>\n", escape(title));
+  std::string body =
+      fmt::format("<h1>{}</h1>\n<input id=\"search\" type=\"search\" placeholder=\"search\" autofocus>\n",
+                  doors::escape_html(title));
   for (const DocModule& module : modules) {
     if (module.entries.empty()) continue;
-    body += fmt::format("<section>\n<h3><a href=\"{}\">{}</a></h3>\n<ul>\n", file_of(module), escape(module.title));
+    body += fmt::format("<section>\n<h3><a href=\"{}\">{}</a></h3>\n<ul>\n", file_of(module),
+                        doors::escape_html(module.title));
     for (const DocEntry& entry : module.entries) {
-      body += fmt::format("<li><a href=\"{0}#{1}\">{1}</a> {2}</li>\n", file_of(module), escape(entry.name),
+      body += fmt::format("<li><a href=\"{0}#{1}\">{1}</a> {2}</li>\n", file_of(module), doors::escape_html(entry.name),
                           inline_text(first_sentence(entry.doc)));
     }
     body += "</ul>\n</section>\n";

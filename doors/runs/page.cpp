@@ -3,28 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "doors/file.h"
-#include "doors/limits.h"
+#include "doors/html.h"
 #include "doors/number.h"
 #include "doors/runs/comparison.h"
 
 namespace ltr::doors {
 
 namespace {
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
 
 std::string base64(std::string_view bytes) {
   static constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -69,7 +54,7 @@ constexpr std::string_view kControls =
 
 std::string page(const std::string& title, const std::string& body, std::span<const Run> runs) {
   std::string out = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
-  out += "<meta name=\"viewport\" content=\"width=device-width\">\n<title>" + escaped(title) + "</title>\n<style>";
+  out += "<meta name=\"viewport\" content=\"width=device-width\">\n<title>" + escape_html(title) + "</title>\n<style>";
   out += page_style;
   out += "</style>\n</head>\n<body>\n" + body + "<script type=\"application/json\" id=\"data\">" + curves_of(runs);
   out += "</script>\n<script>";
@@ -79,11 +64,11 @@ std::string page(const std::string& title, const std::string& body, std::span<co
 
 std::string state_of(const Run& run) {
   const std::string status = run.about.value("status", "");
-  return "<span class=\"state " + escaped(status) + "\">" + escaped(status) + "</span>";
+  return "<span class=\"state " + escape_html(status) + "\">" + escape_html(status) + "</span>";
 }
 
 std::string cell(const std::string& text, bool is_number = false) {
-  return std::string(is_number ? "<td class=\"number\">" : "<td>") + escaped(text) + "</td>";
+  return std::string(is_number ? "<td class=\"number\">" : "<td>") + escape_html(text) + "</td>";
 }
 
 std::string results_of(const Run& run) {
@@ -129,8 +114,8 @@ std::string pictures_of(const Run& run) {
   if (run.pictures.empty()) return "";
   std::string out = "<h2>Images</h2>\n<div class=\"pictures\">\n";
   for (const Picture& one : run.pictures) {
-    out += "<figure><img alt=\"" + escaped(one.name) + "\" src=\"data:image/png;base64," + base64(one.png) +
-           "\"><figcaption>" + escaped(one.name) + " <small>step " + std::to_string(one.step) +
+    out += "<figure><img alt=\"" + escape_html(one.name) + "\" src=\"data:image/png;base64," + base64(one.png) +
+           "\"><figcaption>" + escape_html(one.name) + " <small>step " + std::to_string(one.step) +
            "</small></figcaption></figure>\n";
   }
   return out + "</div>\n";
@@ -150,14 +135,14 @@ std::string events_of(const Run& run) {
 }
 
 std::string summary_of(const Run& run) {
-  return run.summary.empty() ? "" : "<h2>Model</h2>\n<pre>" + escaped(run.summary) + "</pre>\n";
+  return run.summary.empty() ? "" : "<h2>Model</h2>\n<pre>" + escape_html(run.summary) + "</pre>\n";
 }
 
 std::string rows_of(const std::string& title, std::span<const Run> runs, const std::vector<Row>& rows,
                     bool are_numbers) {
   if (rows.empty()) return "";
   std::string out = "<h2>" + title + "</h2>\n<table><tr><th></th>";
-  for (const Run& run : runs) out += (are_numbers ? "<th class=\"number\">" : "<th>") + escaped(run.name) + "</th>";
+  for (const Run& run : runs) out += (are_numbers ? "<th class=\"number\">" : "<th>") + escape_html(run.name) + "</th>";
   out += "</tr>\n";
   for (const Row& row : rows) {
     out += "<tr>" + cell(row.name);
@@ -187,9 +172,9 @@ std::vector<Point> thinned(std::span<const Point> points, size_t most) {
 
 std::string run_page(const Run& run) {
   std::string body =
-      "<h1>" + escaped(run.name) + " " + state_of(run) + "</h1>\n<p class=\"soft\">" + escaped(run.folder);
+      "<h1>" + escape_html(run.name) + " " + state_of(run) + "</h1>\n<p class=\"soft\">" + escape_html(run.folder);
   const std::string reason = setting_text(run.about.value("reason", nlohmann::json("")));
-  if (!reason.empty() && reason != run.about.value("status", "")) body += " · " + escaped(reason);
+  if (!reason.empty() && reason != run.about.value("status", "")) body += " · " + escape_html(reason);
   if (const auto seconds = seconds_of(run)) body += " · " + duration_text(*seconds);
   body += "</p>\n";
   if (!run.series.empty()) body += "<h2>Curves</h2>\n" + std::string(kControls) + results_of(run);
@@ -201,7 +186,7 @@ std::string overlay_page(std::span<const Run> runs) {
   const Comparison found = compare_runs(runs);
   std::string title;
   for (const Run& run : runs) title += (title.empty() ? "" : ", ") + run.name;
-  std::string body = "<h1>" + escaped(title) + "</h1>\n" + rows_of("Runs", runs, found.about, false) +
+  std::string body = "<h1>" + escape_html(title) + "</h1>\n" + rows_of("Runs", runs, found.about, false) +
                      rows_of("Settings that differ", runs, found.settings, false);
   const bool has_curves = std::ranges::any_of(runs, [](const Run& run) { return !run.series.empty(); });
   if (has_curves)
