@@ -48,10 +48,9 @@ bool is_alike(const Row& row) {
 }  // namespace
 
 Result result_of(const Series& series) {
-  Result result{series.name, std::nan(""), 0, std::nan(""), std::nan("")};
+  Result result{std::nan(""), std::nan(""), std::nan("")};
   for (const Point& point : series.points) {
     result.last = point.value;
-    result.last_step = point.step;
     if (!std::isfinite(point.value)) continue;
     result.least = std::fmin(result.least, point.value);
     result.greatest = std::fmax(result.greatest, point.value);

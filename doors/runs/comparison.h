@@ -13,9 +13,7 @@ namespace ltr::doors {
 
 /// What a series came to.
 struct Result {
-  std::string series;
   double last = 0;
-  int64_t last_step = 0;
   double least = 0;  ///< of the finite values; nan if there is none
   double greatest = 0;
 };

@@ -160,11 +160,17 @@ std::vector<Point> thinned(std::span<const Point> points, size_t most) {
   const size_t pieces = most / 2 - 1;
   const auto inner = points.subspan(1, points.size() - 2);
   for (size_t i = 0; i < pieces; ++i) {
-    const auto piece =
-        inner.subspan(inner.size() * i / pieces, inner.size() * (i + 1) / pieces - inner.size() * i / pieces);
-    const auto [least, greatest] = std::ranges::minmax_element(piece, {}, &Point::value);
-    out.push_back(least < greatest ? *least : *greatest);
-    if (least != greatest) out.push_back(least < greatest ? *greatest : *least);
+    const size_t begin = inner.size() * i / pieces, end = inner.size() * (i + 1) / pieces;
+    // Of what is no number none is less than another.
+    const Point *least = nullptr, *greatest = nullptr;
+    for (const Point& point : inner.subspan(begin, end - begin)) {
+      if (std::isnan(point.value)) continue;
+      if (least == nullptr || point.value < least->value) least = &point;
+      if (greatest == nullptr || point.value > greatest->value) greatest = &point;
+    }
+    if (least == nullptr) least = greatest = &inner[begin];
+    out.push_back(*std::min(least, greatest));
+    if (least != greatest) out.push_back(*std::max(least, greatest));
   }
   out.push_back(points.back());
   return out;
