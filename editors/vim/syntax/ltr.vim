@@ -17,32 +17,34 @@ syntax keyword ltrType bf16 bool bytes draw duration f16 f32 f64 facts float i16
 syntax keyword ltrType list logger one_of option path period schedule secret series str stream trainer_value u8
 syntax keyword ltrType vocabulary weights
 syntax keyword ltrFunction abs adaptive_avg_pool1d adaptive_avg_pool2d alibi all any arange argmax argmin asha
-syntax keyword ltrFunction attention auto_contrast avg_pool1d avg_pool2d batch_norm bce bce_with_logits
-syntax keyword ltrFunction bernoulli bilinear bmm bucket by_epoch cache ceil center_crop chain chars chunk
-syntax keyword ltrFunction cifar10 clamp class_counts class_of clone close collate color_jitter concat
-syntax keyword ltrFunction confusion_counts constant contains contrastive conv1d conv2d conv3d conv_transpose1d
-syntax keyword ltrFunction conv_transpose2d conv_transpose3d cos cosine cosine_embedding cosine_restarts count
-syntax keyword ltrFunction counted cross_entropy csv ctc cumprod cumsum cyclic diagonal dice dropout dropout2d
-syntax keyword ltrFunction edit_distances einsum elu embedding end_epoch ends_with equal erf exp expand
-syntax keyword ltrFunction exponential eye fashion_mnist filter find flatten flip floor focal fraction full
-syntax keyword ltrFunction gather gaussian_blur gaussian_nll gelu glu grad gradcheck grayscale group_norm gru
-syntax keyword ltrFunction hardswish hinge huber idx image_folder image_grid index_select instance_norm
-syntax keyword ltrFunction int_uniform interpolate inverse_sqrt isfinite isnan join jsonl kaiming_normal
-syntax keyword ltrFunction kaiming_uniform kl_div l1 layer_norm leaky_relu length linear linear_warmup linspace
-syntax keyword ltrFunction log1p log_softmax log_uniform logcumsumexp logsigmoid logsumexp lower lstm map
-syntax keyword ltrFunction masked_fill matmul max_pool1d max_pool2d maximum minimum mish mix mnist mse
-syntax keyword ltrFunction multistep nll noam norm normal normalize npy npz numel one_cycle one_hot ones
-syntax keyword ltrFunction or_else orthogonal overfit pad pad_image permute pixel_shuffle plateau poisson_nll
-syntax keyword ltrFunction polynomial posterize pow prefetch prelu prod ramp rand randint randn random_affine
-syntax keyword ltrFunction random_crop random_erasing random_flip random_resized_crop random_rotation
-syntax keyword ltrFunction random_vflip randperm range ranks relu relu6 repeat replace reshape resize rms_norm
-syntax keyword ltrFunction rnn roll rope round rsqrt sample save save_png scatter scatter_add score_curve
-syntax keyword ltrFunction select selu sequential shuffle sigmoid sign silu sin smooth_l1 soft_cross_entropy
-syntax keyword ltrFunction softmax softplus solarize sort split sqrt square squeeze stack starts_with std stop
-syntax keyword ltrFunction stop_grad strip swiglu synthetic take tanh text_chars text_lines to_float
-syntax keyword ltrFunction token_shards topk tracked transpose tril triplet_margin triu trunc_normal uniform
-syntax keyword ltrFunction unique unsqueeze upper var vocab wav window wsd xavier_normal xavier_uniform zeros
-syntax keyword ltrFunction zip
+syntax keyword ltrFunction attention audio auto_contrast avg_pool1d avg_pool2d balance batch_norm bce
+syntax keyword ltrFunction bce_with_logits bernoulli bilinear bmm bucket by_epoch cache ceil center_crop chain
+syntax keyword ltrFunction chars chunk cifar10 cifar100 clamp class_counts class_of clone close collate
+syntax keyword ltrFunction color_jitter concat confusion_counts constant contains contrastive conv1d conv2d
+syntax keyword ltrFunction conv3d conv_transpose1d conv_transpose2d conv_transpose3d cos cosine
+syntax keyword ltrFunction cosine_embedding cosine_restarts count counted cross_entropy csv ctc cumprod cumsum
+syntax keyword ltrFunction cutmix cyclic diagonal dice dropout dropout2d edit_distances einsum elu embedding
+syntax keyword ltrFunction end_epoch ends_with equal equalize erf exp expand exponential eye fashion_mnist
+syntax keyword ltrFunction filter find flatten flip floor focal folds fraction full gather gaussian_blur
+syntax keyword ltrFunction gaussian_nll gelu glu grad gradcheck grayscale group_norm gru hardswish hinge huber
+syntax keyword ltrFunction idx image_folder image_grid index_select instance_norm int_uniform interpolate
+syntax keyword ltrFunction inverse_sqrt isfinite isnan join jsonl kaiming_normal kaiming_uniform kl_div l1
+syntax keyword ltrFunction layer_norm leaky_relu length linear linear_warmup linspace log1p log_softmax
+syntax keyword ltrFunction log_uniform logcumsumexp logsigmoid logsumexp lower lstm map masked_fill matmul
+syntax keyword ltrFunction max_pool1d max_pool2d maximum minimum mish mix mixup mnist mse multistep nll noam
+syntax keyword ltrFunction norm normal normalize npy npz numel one_cycle one_hot ones or_else orthogonal
+syntax keyword ltrFunction overfit pad pad_image permute pixel_shuffle plateau poisson_nll polynomial posterize
+syntax keyword ltrFunction pow prefetch prelu prod ramp rand rand_augment randint randn random_affine
+syntax keyword ltrFunction random_crop random_crop_pair random_erasing random_flip random_flip_pair
+syntax keyword ltrFunction random_perspective random_resized_crop random_resized_crop_pair random_rotation
+syntax keyword ltrFunction random_rotation_pair random_vflip random_vflip_pair randperm range ranks relu relu6
+syntax keyword ltrFunction repeat replace reshape resize resize_pair rms_norm rnn roll rope round rsqrt sample
+syntax keyword ltrFunction save save_png scatter scatter_add score_curve select selu sequential sharpness
+syntax keyword ltrFunction shuffle sigmoid sign silu sin smooth_l1 soft_cross_entropy softmax softplus solarize
+syntax keyword ltrFunction sort split sqlite sqrt square squeeze stack starts_with std stop stop_grad strip
+syntax keyword ltrFunction swiglu synthetic take tanh tar_shards text_chars text_lines to_float token_shards
+syntax keyword ltrFunction topk tracked transpose tril triplet_margin triu trivial_augment trunc_normal uniform
+syntax keyword ltrFunction unique unsqueeze upper var vocab window wsd xavier_normal xavier_uniform zeros zip
 syntax keyword ltrBlock AUROC Accuracy Adadelta Adafactor Adagrad Adam AdamW Adamax AdaptiveAvgPool1d
 syntax keyword ltrBlock AdaptiveAvgPool2d AveragePrecision AvgPool1d AvgPool2d BatchNorm1d BatchNorm2d Bilinear
 syntax keyword ltrBlock BinaryAUROC BinaryAccuracy BinaryAveragePrecision BinaryCalibrationError
