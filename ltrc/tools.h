@@ -33,6 +33,7 @@ class Tools {
   MigrateOptions migrate_;
   PlanOptions plan_;
   DiffOptions diff_;
+  DataCommandOptions data_;
   std::map<std::string, std::function<int()>> run_;
 };
 
