@@ -1,5 +1,6 @@
 #include "doors/csv.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -30,46 +31,55 @@ bool CsvReader::take_line_end() {
   return position_ > begin;
 }
 
-bool CsvReader::next(std::vector<std::string>& cells) {
+std::string_view CsvReader::quoted_cell() {
+  const size_t opened = position_++;
+  std::string* whole = nullptr;
+  size_t begin = position_;
+  while (true) {
+    const size_t end = text_.find('"', position_);
+    if (end == std::string_view::npos) throw FormatError("", opened, "a quote is not closed");
+    next_line_ += std::count(text_.begin() + long(position_), text_.begin() + long(end), '\n');
+    position_ = end + 1;
+    const bool is_doubled = position_ < text_.size() && text_[position_] == '"';
+    if (!is_doubled && whole == nullptr) return text_.substr(begin, end - begin);
+    if (whole == nullptr) {
+      if (unescaped_count_ == unescaped_.size()) unescaped_.emplace_back();
+      whole = &unescaped_[unescaped_count_++];
+      whole->clear();
+    }
+    whole->append(text_.substr(begin, end - begin + size_t(is_doubled)));
+    if (!is_doubled) return *whole;
+    begin = ++position_;
+  }
+}
+
+bool CsvReader::next(std::vector<std::string_view>& cells) {
   while (take_line_end()) continue;
   if (position_ >= text_.size()) return false;
   line_ = next_line_;
   cells.clear();
-  std::string cell;
+  unescaped_count_ = 0;
+  const auto is_end = [&](char c) { return c == separator_ || c == '\n' || c == '\r'; };
   while (true) {
     if (position_ < text_.size() && text_[position_] == '"') {
-      const size_t opened = position_++;
-      while (true) {
-        if (position_ >= text_.size()) throw FormatError("", opened, "a quote is not closed");
-        const char c = text_[position_++];
-        if (c == '\n') ++next_line_;
-        if (c != '"') {
-          cell += c;
-        } else if (position_ < text_.size() && text_[position_] == '"') {
-          cell += '"';
-          ++position_;
-        } else {
-          break;
-        }
-      }
-      if (position_ < text_.size() && text_[position_] != separator_ && text_[position_] != '\n' &&
-          text_[position_] != '\r') {
+      cells.push_back(quoted_cell());
+      if (position_ < text_.size() && !is_end(text_[position_]))
         throw FormatError("", position_, "text behind a closing quote");
-      }
     } else {
       const size_t begin = position_;
-      while (position_ < text_.size() && text_[position_] != separator_ && text_[position_] != '\n' &&
-             text_[position_] != '\r') {
-        ++position_;
-      }
-      cell.assign(text_.substr(begin, position_ - begin));
+      while (position_ < text_.size() && !is_end(text_[position_])) ++position_;
+      cells.push_back(text_.substr(begin, position_ - begin));
     }
-    cells.push_back(std::move(cell));
-    cell.clear();
     if (position_ >= text_.size() || text_[position_] != separator_) break;
     ++position_;
   }
   take_line_end();
+  return true;
+}
+
+bool CsvReader::next(std::vector<std::string>& cells) {
+  if (!next(views_)) return false;
+  cells.assign(views_.begin(), views_.end());
   return true;
 }
 

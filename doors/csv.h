@@ -3,6 +3,7 @@
 // Delimited text (RFC 4180): quotes with newlines and doubled quotes, CRLF, LF or CR, a BOM at the start.
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,18 +18,25 @@ class CsvReader {
   /// The next record into `cells`; false at the end. Blank lines are passed over.
   /// Throws FormatError (without a path: offset and reason) for a quote that is not closed, or text behind one.
   bool next(std::vector<std::string>& cells);
+  /// The same without a copy: cells are of the text, or of the reader until it reads on.
+  bool next(std::vector<std::string_view>& cells);
   /// Line on which the record that `next` gave last begins, from 1.
   int64_t line() const { return line_; }
 
  private:
   /// Moves behind LF, CRLF or CR, if one stands here.
   bool take_line_end();
+  /// The cell behind the opening quote that stands here.
+  std::string_view quoted_cell();
 
   std::string_view text_;
   size_t position_ = 0;
   int64_t line_ = 0;
   int64_t next_line_ = 1;
   char separator_;
+  std::deque<std::string> unescaped_;  ///< the first so many are cells of the record that hold quotes
+  size_t unescaped_count_ = 0;
+  std::vector<std::string_view> views_;
 };
 
 /// The whole of `text` as a number, in C's notation without locale; spaces around it are allowed.

@@ -1,5 +1,3 @@
-#include "doors/wav.h"
-
 #include <algorithm>
 #include <optional>
 #include <string_view>
@@ -7,6 +5,7 @@
 #include "doors/bytes.h"
 #include "doors/file.h"
 #include "doors/limits.h"
+#include "doors/sound.h"
 
 namespace ltr::doors {
 
@@ -46,20 +45,16 @@ float sample_at(const char* at, const Form& form) {
 
 }  // namespace
 
-Wav read_wav(const std::string& path) {
-  const std::string bytes = read_plain_file(path, limits::kSoundBytes);
-  const std::string_view text = bytes;
-  if (text.size() < 12 || text.substr(0, 4) != "RIFF" || text.substr(8, 4) != "WAVE")
-    throw FormatError(path, 0, "not a WAVE file");
+Sound decode_wav(std::string_view text, const std::string& path) {
   std::optional<Form> form;
   for (size_t at = 12; text.size() - at >= 8;) {
     const std::string_view name = text.substr(at, 4);
-    const size_t length = get_le<uint32_t>(bytes.data() + at + 4);
+    const size_t length = get_le<uint32_t>(text.data() + at + 4);
     const size_t body = at + 8;
     if (length > text.size() - body) throw FormatError(path, text.size(), "the file ends early");
     if (name == "fmt ") {
       if (length < 16) throw FormatError(path, body, "the format ends early");
-      const char* data = bytes.data() + body;
+      const char* data = text.data() + body;
       form = Form{get_le<uint16_t>(data), get_le<uint16_t>(data + 2), get_le<uint32_t>(data + 4),
                   get_le<uint16_t>(data + 14)};
       if (form->kind == kExtensible && length >= 26) form->kind = get_le<uint16_t>(data + 24);
@@ -73,11 +68,11 @@ Wav read_wav(const std::string& path) {
       const size_t channels = form->channels;
       if (length % (width * channels) != 0) throw FormatError(path, text.size(), "the last sample is cut off");
       const size_t frames = length / (width * channels);
-      Wav wav{int64_t(form->rate), int64_t(channels), std::vector<float>(frames * channels)};
+      Sound wav{int64_t(form->rate), int64_t(channels), std::vector<float>(frames * channels)};
       for (size_t frame = 0; frame < frames; ++frame) {
         for (size_t channel = 0; channel < channels; ++channel)
           wav.samples[channel * frames + frame] =
-              sample_at(bytes.data() + body + (frame * channels + channel) * width, *form);
+              sample_at(text.data() + body + (frame * channels + channel) * width, *form);
       }
       return wav;
     }

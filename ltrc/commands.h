@@ -65,6 +65,16 @@ int run_compare(const CompareOptions& options);
 /// Answers an editor on stdin and stdout until it says `exit` or closes stdin.
 int run_lsp(const Common& common);
 
+struct DataCommandOptions {
+  std::string verb;                ///< list, get, check
+  std::vector<std::string> names;  ///< entries of the catalogue; none: all
+  std::string to;                  ///< folder, in place of $LTR_DATA_DIR/NAME or data/NAME
+  std::string from;                ///< folder or address that has the files, in place of the mirrors
+  std::string catalog;             ///< a JSON file with entries of one's own
+  bool offline = false;            ///< asks no mirror
+};
+int run_data(const DataCommandOptions& options);
+
 struct BuildOptions {
   std::string file;
   std::string output;  ///< empty: the program's name, here

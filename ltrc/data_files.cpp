@@ -7,7 +7,12 @@
 #include <filesystem>
 #include <fstream>
 
+#include "doors/csv.h"
+#include "doors/file.h"
 #include "doors/json.h"
+#include "doors/sqlite.h"
+#include "doors/tar.h"
+#include "doors/zip.h"
 
 namespace ltr::driver {
 
@@ -20,6 +25,7 @@ std::array<std::filesystem::path, 2> places_of(const std::string& path, const st
 
 /// The files that a pattern names, in the order in which they are read.
 std::vector<std::string> named_by(const std::filesystem::path& pattern) {
+  if (std::error_code failed; std::filesystem::exists(pattern, failed)) return {pattern.string()};
   glob_t found{};
   ::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found);
   std::vector<std::string> files(found.gl_pathv, found.gl_pathv + found.gl_pathc);
@@ -28,11 +34,13 @@ std::vector<std::string> named_by(const std::filesystem::path& pattern) {
   return files;
 }
 
-/// The first line of a file that is not blank; nothing if it is no JSON object.
-std::optional<check::FirstRow> first_row_of(const std::string& path, bool& is_empty) {
-  constexpr size_t kLongest = size_t(16) << 20;  // A row that is longer is seen when it is read.
-  std::error_code failed;
-  if (!std::filesystem::is_regular_file(path, failed)) return std::nullopt;
+using Texts = std::vector<std::string>;
+using Stored = std::optional<check::StoredFields>;
+
+constexpr size_t kLongestLine = size_t(16) << 20;  // A longer one is seen when it is read.
+
+/// The first line of a file that is not blank, and its number; nothing for one that is too long, empty if there is none.
+std::optional<std::pair<std::string, int64_t>> first_line(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string line;
   int64_t number = 1;
@@ -43,42 +51,91 @@ std::optional<check::FirstRow> first_row_of(const std::string& path, bool& is_em
       ++number;
       continue;
     }
-    if (line.size() == kLongest) return std::nullopt;
+    if (line.size() == kLongestLine) return std::nullopt;
     line += char(c);
     is_blank = is_blank && (c == ' ' || c == '\t' || c == '\r');
   }
-  is_empty = is_blank && file.eof();
-  const nlohmann::json row = is_blank ? nlohmann::json() : doors::try_json(line);
-  if (!row.is_object()) return std::nullopt;
-  check::FirstRow result{path + ":" + std::to_string(number), {}};
-  for (const auto& [name, value] : row.items()) result.fields.push_back(name);
-  return result;
+  return std::pair(is_blank ? "" : line, number);
 }
+
+Stored csv_columns(const std::string& path, const Texts& arguments) {
+  const std::string separator = arguments.size() > 1 ? arguments[1] : "";
+  if (separator.size() != 1 || path.ends_with(".gz")) return std::nullopt;
+  const auto line = first_line(path);
+  if (!line) return std::nullopt;
+  Texts names;
+  if (!doors::CsvReader(line->first, separator[0]).next(names)) return std::nullopt;
+  return check::StoredFields{"\"" + arguments[0] + "\"", "column", std::move(names)};
+}
+
+Stored json_fields(const std::string& path, const Texts&) {
+  const auto line = first_line(path);
+  if (!line) return std::nullopt;
+  const nlohmann::json row = line->first.empty() ? nlohmann::json() : doors::try_json(line->first);
+  if (!row.is_object()) return std::nullopt;
+  check::StoredFields stored{path + ":" + std::to_string(line->second), "field", {}, true};
+  for (const auto& [name, value] : row.items()) stored.names.push_back(name);
+  return stored;
+}
+
+Stored npz_arrays(const std::string& path, const Texts& arguments) {
+  check::StoredFields stored{"\"" + arguments[0] + "\"", "array", {}};
+  for (const doors::ZipEntry& entry : doors::read_zip(path, doors::Mapping(path))) {
+    if (entry.name.ends_with(".npy")) stored.names.push_back(entry.name.substr(0, entry.name.size() - 4));
+  }
+  return stored;
+}
+
+Stored sql_columns(const std::string& path, const Texts& arguments) {
+  if (arguments.size() < 2 || arguments[1].empty()) return std::nullopt;
+  return check::StoredFields{"the query on \"" + arguments[0] + "\"", "column",
+                             doors::SqlRows(path, arguments[1]).columns()};
+}
+
+/// Those of the first sample of an archive.
+Stored tar_endings(const std::string& path, const Texts&) {
+  const doors::Mapping file(path);
+  check::StoredFields stored{"", "ending", {"__key__"}, true};
+  std::string key;
+  for (const doors::TarEntry& entry : doors::read_tar(file.text(), path)) {
+    const auto [name, ending] = doors::sample_parts(entry.name);
+    if (ending.empty()) continue;
+    if (!key.empty() && name != key) break;
+    key = name;
+    stored.names.push_back(ending);
+  }
+  stored.place = path + ":" + key;
+  return key.empty() ? Stored() : stored;
+}
+
+/// How the files of a source say what their records hold.
+struct Reader {
+  std::string_view source;
+  Stored (*read)(const std::string& path, const Texts& arguments);
+};
+constexpr Reader kReaders[] = {
+    {"csv", csv_columns},    {"jsonl", json_fields},      {"npz", npz_arrays},
+    {"sqlite", sql_columns}, {"tar_shards", tar_endings},
+};
 
 }  // namespace
 
-std::optional<std::string> DataFilesHere::first_line(const std::string& path, const std::string& from) const {
-  for (const std::filesystem::path& place : places_of(path, from)) {
-    std::error_code failed;
-    if (!std::filesystem::is_regular_file(place, failed) || place.extension() == ".gz") continue;
-    std::ifstream file(place);
-    std::string line;
-    if (!std::getline(file, line)) return std::nullopt;
-    if (line.ends_with('\r')) line.pop_back();
-    return line;
-  }
-  return std::nullopt;
-}
-
-std::optional<check::FirstRow> DataFilesHere::first_row(const std::string& pattern, const std::string& from) const {
-  for (const std::filesystem::path& place : places_of(pattern, from)) {
-    const std::vector<std::string> files = named_by(place);
-    for (const std::string& file : files) {
-      bool is_empty = false;
-      auto row = first_row_of(file, is_empty);
-      if (!is_empty) return row;
+Stored DataFilesHere::fields_of(std::string_view source, const Texts& arguments, const std::string& from) const {
+  const auto* reader =
+      std::find_if(std::begin(kReaders), std::end(kReaders), [&](const Reader& one) { return one.source == source; });
+  if (reader == std::end(kReaders)) return std::nullopt;
+  for (const std::filesystem::path& place : places_of(arguments[0], from)) {
+    for (const std::string& file : named_by(place)) {
+      std::error_code failed;
+      // An empty file says nothing; one behind it may.
+      if (std::filesystem::is_regular_file(file, failed) && std::filesystem::file_size(file, failed) == 0) continue;
+      if (!std::filesystem::is_regular_file(file, failed)) return std::nullopt;
+      try {
+        return reader->read(file, arguments);
+      } catch (const std::exception&) {
+        return std::nullopt;  // What is wrong with it is said by who reads it.
+      }
     }
-    if (!files.empty()) break;
   }
   return std::nullopt;
 }

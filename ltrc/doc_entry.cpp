@@ -96,6 +96,7 @@ class Documenter {
   static std::string kind_of(const ast::Fn& fn) {
     const auto named = [](const ast::TypeExpr& type) -> std::string {
       if (const auto* list = type.get<ast::AppliedType>()) {
+        if (list->name.text == "stream") return "stream";
         const auto* inner = list->argument->get<ast::NamedType>();
         return inner != nullptr ? inner->name.text : "";
       }

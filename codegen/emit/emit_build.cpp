@@ -165,8 +165,8 @@ cpp::Expr FunctionEmitter::fields(const std::vector<ir::Field>& fields, std::vec
 
 cpp::Expr FunctionEmitter::typed_source(const ir::Op& op) {
   std::vector<cpp::Expr> args = uses(op);
-  args.push_back(fields(type(op.results[0]).fields));
-  return cpp::call("ltr::build::" + op.name, std::move(args));
+  args.push_back(cpp::call(cpp::dot(fields(type(op.results[0]).fields), "schema"), {}));
+  return cpp::call("ltr::" + op.name, std::move(args));
 }
 
 cpp::Expr FunctionEmitter::map_stream(const ir::Op& op) {

@@ -5,20 +5,21 @@
 
 namespace ltr::check {
 
-/// The first row of files of rows.
-struct FirstRow {
-  std::string place;  ///< "reviews/a.jsonl:1"
-  std::vector<std::string> fields;
+/// What a file of data says of its records.
+struct StoredFields {
+  std::string place;  ///< as messages name it: `"points.csv"`, `reviews/a.jsonl:1`
+  std::string word;   ///< what each is there: `column`
+  std::vector<std::string> names;
+  bool may_lack_options = false;  ///< a record need not have what is an option
 };
 
 /// How `check` looks into data files; it opens none itself.
 struct DataFiles {
   virtual ~DataFiles() = default;
-  /// The first line of a text file named in the source at `from`, without its line end; nothing if
-  /// it is not there or cannot be read.
-  virtual std::optional<std::string> first_line(const std::string& path, const std::string& from) const = 0;
-  /// The names in the first JSON object of the files that a pattern names; nothing if there is none, or it cannot be read.
-  virtual std::optional<FirstRow> first_row(const std::string& pattern, const std::string& from) const = 0;
+  /// What the file says that the source `source` names with the texts `arguments` ("" for what is none) in the program
+  /// at `from`; nothing if it is not there, cannot be read, or says nothing before it is read as a whole.
+  virtual std::optional<StoredFields> fields_of(std::string_view source, const std::vector<std::string>& arguments,
+                                                const std::string& from) const = 0;
 };
 
 /// Types, shapes, data streams and training logic of a program whose names are resolved. Everything

@@ -82,7 +82,8 @@ struct Resolver {
   }
 
   static bool is_named(const ast::TypeExpr& type, const char* name) {
-    if (const auto* applied = type.get<ast::AppliedType>()) return is_named(*applied->argument, name);
+    if (const auto* applied = type.get<ast::AppliedType>())
+      return applied->name.text == name || is_named(*applied->argument, name);
     const auto* named = type.get<ast::NamedType>();
     return named != nullptr && named->name.text == name;
   }

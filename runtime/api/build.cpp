@@ -130,11 +130,6 @@ Stream filter(const Stream& stream, const Data* self, bool (*keeps)(const Data& 
   return ltr::filter(stream, self, {keeps, name, at});
 }
 
-Stream csv(const Str& file, const Str& sep, Fields& fields) { return ltr::csv(file, sep, fields.take()); }
-Stream jsonl(const Str& glob, Fields& fields) { return ltr::jsonl(glob, fields.take()); }
-Stream npz(const Str& file, Fields& fields) { return ltr::npz(file, fields.take()); }
-Stream npy(const Str& file, Fields& fields) { return ltr::npy(file, fields.take()); }
-Stream idx(const Str& path, Fields& fields) { return ltr::idx(path, fields.take()); }
 void set_batch(Data& data, Fields& fields) { data.batch = fields.take(); }
 
 void add_stream(Data& data, Role role, const char* name, const Stream& stream, const Location& at) {

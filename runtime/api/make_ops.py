@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
-"""Writes runtime/api/ltr/ops.h and runtime/tensor/facade.def from the `extern "runtime"` declarations of the standard
-library: what generated code calls, and those of it that compute tensors of tensors as one list.
+"""Writes what C++ must know of the `extern "runtime"` declarations of the standard library:
+
+    runtime/api/ltr/ops.h            what generated code calls of tensors and host values
+    runtime/tensor/facade.def        those of it that compute tensors of tensors, as one list
+    runtime/api/ltr/sources.h        the sources of data
+    runtime/data/sources/records.h   what those deliver whose declaration says it
 
     make_ops.py            writes them
     make_ops.py --check    exits 1 if they are not what the library says
@@ -14,6 +18,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADER = ROOT / "runtime/api/ltr/ops.h"
 FACADE = ROOT / "runtime/tensor/facade.def"
+SOURCES = ROOT / "runtime/api/ltr/sources.h"
+RECORDS = ROOT / "runtime/data/sources/records.h"
 # Whose functions are ops of a step. Those of the others make weights, images or texts.
 STEP_FOLDERS = ["tensor", "losses"]
 FOLDERS = ["tensor", "losses", "init", "vision", "str"]
@@ -28,12 +34,13 @@ TENSOR = re.compile(r"(any|float|bool|[fiu]\d+|bf16)\[")
 
 
 def split(text, separator=","):
-    """The parts of `text` at separators outside of brackets."""
-    parts, depth, start = [], 0, 0
+    """The parts of `text` at separators outside of brackets and of quotes."""
+    parts, depth, start, is_quoted = [], 0, 0, False
     for i, c in enumerate(text):
-        depth += c in "([{"
-        depth -= c in ")]}"
-        if c == separator and depth == 0:
+        is_quoted ^= c == '"'
+        depth += c in "([{" and not is_quoted
+        depth -= c in ")]}" and not is_quoted
+        if c == separator and depth == 0 and not is_quoted:
             parts.append(text[start:i])
             start = i + 1
     return [p.strip() for p in parts + [text[start:]] if p.strip()]
@@ -102,6 +109,51 @@ def functions(folders):
                 for doc, name, params, result in declarations(text)]
 
 
+def sources():
+    """(doc, name, [(C++ type, name)], record) of every source that takes plain values; the record is unset where the program says it."""
+    for doc, name, params, result in declarations((ROOT / "stdlib/data/sources.ltr").read_text().partition("\n# ---- tests\n")[0]):
+        is_plain = all(kind in HOST or kind.startswith("one_of[") for _, kind in params)
+        if not is_plain or not result.startswith("stream"):
+            continue
+        record = split(result[len("stream[{"):-len("}]")]) if result != "stream" else None
+        yield doc, name, [(param_type(kind), n) for n, kind in params], record
+
+
+def field_info(field):
+    """`image: u8[3, ?, ?]` as a row of a schema."""
+    name, kind = (part.strip() for part in field.split(":", 1))
+    if "[" not in kind and kind in ("int", "float", "bool", "str", "path"):
+        element, dims, host = {"int": "I64", "bool": "Bool", "float": "Float"}.get(kind, "U8"), [], kind
+    else:
+        element, _, dims = kind.partition("[")
+        element, host = {"float": "Float", "bool": "Bool"}.get(element, element.upper()), ""
+        dims = ["-1" if dim == "?" else dim for dim in split(dims.rstrip("]"))]
+    return f'{{"{name}", DType::{element}, {{{", ".join(dims)}}}, "{host}"}}'
+
+
+def sources_header():
+    out = ["#pragma once", "",
+           "// Written by runtime/api/make_ops.py from stdlib/data/sources.ltr: the sources that generated code calls. `schema` is what",
+           "// the program wants of each record, where the source itself does not say it.", "",
+           '#include "ltr/api.h"', "", "namespace ltr {", ""]
+    for doc, name, params, record in sources():
+        params = params + ([] if record else [("const Schema&", "schema")])
+        out += [f"///{line}" for line in doc]
+        out += [f"LTR_EXPORT Stream {name}({', '.join(f'{kind} {n}' for kind, n in params)});"]
+    return "\n".join(out + ["", "}  // namespace ltr", ""])
+
+
+def records_header():
+    out = ["#pragma once", "",
+           "// Written by runtime/api/make_ops.py from stdlib/data/sources.ltr: what the sources deliver.", "",
+           '#include "ltr/api.h"', "", "namespace ltr {", ""]
+    for _, name, params, record in sources():
+        if record:
+            sizes = ", ".join(f"{kind} {n}" for kind, n in params if any(re.search(rf"\b{n}\b", field.split(":", 1)[1]) for field in record))
+            out += [f"inline Schema {name}_record({sizes}) {{", f"  return {{{', '.join(map(field_info, record))}}};", "}"]
+    return "\n".join(out + ["", "}  // namespace ltr", ""])
+
+
 def is_op(path, result):
     """Whether a step may be recorded with it."""
     return path.parts[1] in STEP_FOLDERS and "Tensor" in result
@@ -139,7 +191,7 @@ def facade():
 
 
 if __name__ == "__main__":
-    for path, text in ((HEADER, header()), (FACADE, facade())):
+    for path, text in ((HEADER, header()), (FACADE, facade()), (SOURCES, sources_header()), (RECORDS, records_header())):
         if sys.argv[1:] != ["--check"]:
             path.write_text(text)
         elif not path.exists() or path.read_text() != text:

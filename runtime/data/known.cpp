@@ -95,7 +95,8 @@ std::vector<Cell> known_values(const FieldInfo& field) {
   return values;
 }
 
-Stream open_or_absent(const Schema& schema, const std::function<Stream()>& open) {
+Stream open_source(const Schema& schema, const std::function<Stream()>& open) {
+  if (is_mock_data()) return mock_source(schema);
   try {
     return open();
   } catch (const Error& error) {

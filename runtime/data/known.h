@@ -52,8 +52,8 @@ void set_known(nlohmann::json kept, Str program);
 nlohmann::json known_of(const Data& data);
 /// Values that a field of this name had, as far as a checkpoint says so: its classes.
 std::vector<Cell> known_values(const FieldInfo& field);
-/// What `open` gives. Where a checkpoint says what streams hold, files that are gone (R3001) are missed by whoever reads records
+/// A source of records of `schema`: what `open` gives, with mock data one that opens nothing. Where a checkpoint says what streams hold, files that are gone (R3001) are missed by whoever reads records
 /// of `schema` from them, not where they are opened: a prediction of other rows needs none.
-Stream open_or_absent(const Schema& schema, const std::function<Stream()>& open);
+Stream open_source(const Schema& schema, const std::function<Stream()>& open);
 
 }  // namespace ltr

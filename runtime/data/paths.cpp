@@ -46,7 +46,10 @@ std::vector<Str> places_of(const Str& path, const char* name) {
 
 [[noreturn]] void missing(const Str& what, const std::vector<Str>& places, const char* name) {
   Str help = "looked for: " + fmt::format("{}", fmt::join(places, ", "));
-  if (name[0] != '\0') help += fmt::format("; bring the files of {} there", name);
+  if (name[0] != '\0') {
+    const bool is_usual = fs::path(places.front()).lexically_normal() == fs::path("data") / name;
+    help += fmt::format("; `ltrc data get {}{}` fetches them", name, is_usual ? "" : " --to " + places.front());
+  }
   throw with_help(error_here(err::file_missing, what), help);
 }
 

@@ -213,14 +213,14 @@ TEST_CASE("the sounds of a pattern are one entry, whose fingerprint hangs on nam
     REQUIRE(found.has_value());
     return *found;
   };
-  for (const Folder* folder : {&one, &two}) wav(folder->path + "/*/*.wav");
+  for (const Folder* folder : {&one, &two}) audio(folder->path + "/*/*.wav");
   CHECK(facts(one).records == 2);
   CHECK(facts(one).bytes == 22);
   CHECK(facts(one).fingerprint.size() == 64);
   CHECK(facts(one).fingerprint == facts(two).fingerprint);
   two.write("b/3.wav", "another");
   const Str before = facts(two).fingerprint;
-  wav(two.path + "/b/*.wav");
+  audio(two.path + "/b/*.wav");
   for (const OpenedFile& file : opened_files()) {
     if (file.path == two.path + "/b/*.wav") CHECK(file.fingerprint != before);
   }

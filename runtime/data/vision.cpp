@@ -4,11 +4,11 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <numbers>
 
 #include "doors/png.h"
 #include "ltr/ops.h"
 #include "runtime/api/error.h"
+#include "runtime/data/warp.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/host_read.h"
 #include "runtime/tensor/random.h"
@@ -18,55 +18,6 @@ namespace ltr {
 namespace {
 
 double uniform(double low, double high) { return low + (high - low) * (double(random_bits() >> 11) * 0x1.0p-53); }
-
-/// `std::floor` without the call that it costs where the compiler may not assume SSE 4.1.
-int64_t round_down(double value) {
-  const auto whole = int64_t(value);
-  return double(whole) > value ? whole - 1 : whole;
-}
-
-/// Bilinear samples of `image` (planes of height x width) at `matrix * (x, y)` around the centre; outside is 0.
-template <class T>
-void warp(const T* from, T* to, int64_t planes, int64_t height, int64_t width, const double (&matrix)[6]) {
-  const double centre_x = double(width - 1) / 2;
-  const double centre_y = double(height - 1) / 2;
-  for (int64_t y = 0; y < height; ++y) {
-    for (int64_t x = 0; x < width; ++x) {
-      const double dx = double(x) - centre_x;
-      const double dy = double(y) - centre_y;
-      const double source_x = matrix[0] * dx + matrix[1] * dy + matrix[2] + centre_x;
-      const double source_y = matrix[3] * dx + matrix[4] * dy + matrix[5] + centre_y;
-      const int64_t left = round_down(source_x);
-      const int64_t top = round_down(source_y);
-      const double weight_x = source_x - double(left);
-      const double weight_y = source_y - double(top);
-      const double corners[4] = {(1 - weight_x) * (1 - weight_y), weight_x * (1 - weight_y), (1 - weight_x) * weight_y,
-                                 weight_x * weight_y};
-      if (left >= 0 && left + 1 < width && top >= 0 && top + 1 < height) {
-        for (int64_t plane = 0; plane < planes; ++plane) {
-          const T* pixel = from + (plane * height + top) * width + left;
-          to[(plane * height + y) * width + x] =
-              T(double(pixel[0]) * corners[0] + double(pixel[1]) * corners[1] + double(pixel[width]) * corners[2] +
-                double(pixel[width + 1]) * corners[3]);
-        }
-        continue;
-      }
-      const bool has_left = left >= 0 && left < width;
-      const bool has_right = left + 1 >= 0 && left + 1 < width;
-      const bool has_top = top >= 0 && top < height;
-      const bool has_bottom = top + 1 >= 0 && top + 1 < height;
-      for (int64_t plane = 0; plane < planes; ++plane) {
-        const T* pixels = from + plane * height * width;
-        double value = 0;
-        if (has_top && has_left) value += double(pixels[top * width + left]) * corners[0];
-        if (has_top && has_right) value += double(pixels[top * width + left + 1]) * corners[1];
-        if (has_bottom && has_left) value += double(pixels[(top + 1) * width + left]) * corners[2];
-        if (has_bottom && has_right) value += double(pixels[(top + 1) * width + left + 1]) * corners[3];
-        to[plane * height * width + y * width + x] = T(value);
-      }
-    }
-  }
-}
 
 /// `u8`, or `float` in 0 to 1 (clamped), of shape [H, W] or [C, H, W] with C of 1 to 4; R1006 otherwise.
 doors::Image to_image(const Tensor& tensor) {
@@ -90,35 +41,17 @@ doors::Image to_image(const Tensor& tensor) {
 }  // namespace
 
 Tensor random_affine(const Tensor& image, double degrees, double translate, const std::tuple<double, double>& scale) {
-  const at::Tensor in =
-      on_host(In(image)).contiguous();  // a map of records; one in a step may be given what is elsewhere
-  if (in.dim() < 2 || !in.is_floating_point()) {
-    throw error_here(err::shape_check_failed, "random_affine takes float[…, H, W]");
-  }
+  const at::Tensor in = on_host(In(image));  // a map of records; one in a step may be given what is elsewhere
+  if (in.dim() < 2) throw error_here(err::shape_check_failed, "random_affine takes […, H, W]");
   const int64_t height = in.size(-2);
   const int64_t width = in.size(-1);
-  const double angle = uniform(-degrees, degrees) * std::numbers::pi / 180;
+  const double angle = uniform(-degrees, degrees);
   // torchvision draws whole pixels.
   const double shift_x = std::round(uniform(-translate, translate) * double(width));
   const double shift_y = std::round(uniform(-translate, translate) * double(height));
   const double factor = uniform(std::get<0>(scale), std::get<1>(scale));
-  const double c = std::cos(angle) / factor;
-  const double s = std::sin(angle) / factor;
-  // The inverse of: rotate by `angle`, scale by `factor`, then shift.
-  const double matrix[6] = {c, s, -c * shift_x - s * shift_y, -s, c, s * shift_x - c * shift_y};
-  at::Tensor out = at::empty_like(in);
-  const int64_t planes = in.numel() / std::max(height * width, int64_t(1));
-  if (in.scalar_type() == at::kDouble) {
-    warp(in.const_data_ptr<double>(), out.data_ptr<double>(), planes, height, width, matrix);
-  } else if (in.scalar_type() == at::kFloat) {
-    warp(in.const_data_ptr<float>(), out.data_ptr<float>(), planes, height, width, matrix);
-  } else {
-    const at::Tensor wide = in.to(at::kFloat);
-    at::Tensor warped = at::empty_like(wide);
-    warp(wide.const_data_ptr<float>(), warped.data_ptr<float>(), planes, height, width, matrix);
-    out = warped.to(in.scalar_type());
-  }
-  return give(out.to(In(image)->device()));
+  const Projection place = inverse_affine({.degrees = angle, .shift_x = shift_x, .shift_y = shift_y, .scale = factor});
+  return give(warped(in, place).to(In(image)->device()));
 }
 
 Tensor image_grid(const Tensor& images, int64_t columns) {

@@ -7,27 +7,16 @@
 #include <cmath>
 
 #include "ltr/ops.h"
+#include "runtime/data/image_colors.h"
+#include "runtime/data/image_draws.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/precision.h"
-#include "runtime/tensor/random.h"
 
 namespace ltr {
 
 namespace {
 
 using Pair = std::tuple<double, double>;
-
-double draw(double low, double high) { return low + (high - low) * (double(random_bits() >> 11) * 0x1.0p-53); }
-
-/// An integer in [0, n).
-int64_t draw_below(int64_t n) { return std::min(int64_t(draw(0, double(n))), n - 1); }
-
-bool is_bytes(const at::Tensor& image) { return !image.is_floating_point(); }
-
-/// The largest value that a pixel may have.
-double top_of(const at::Tensor& image) { return is_bytes(image) ? 255 : 1; }
-
-at::Tensor widened(const at::Tensor& image) { return is_bytes(image) ? image.to(at::kFloat) : image; }
 
 /// `value` as the type of `image`, within its range.
 at::Tensor narrowed(const at::Tensor& value, const at::Tensor& image) {
@@ -43,19 +32,8 @@ at::Tensor resized(const at::Tensor& image, int64_t height, int64_t width) {
   return narrowed(at::_upsample_bilinear2d_aa(input.unsqueeze(0), {height, width}, false).squeeze(0), image);
 }
 
-at::Tensor part(const at::Tensor& image, int64_t top, int64_t left, int64_t height, int64_t width) {
-  return image.narrow(1, top, height).narrow(2, left, width);
-}
-
 at::Tensor bordered(const at::Tensor& image, int64_t left, int64_t right, int64_t top, int64_t bottom, double value) {
   return at::constant_pad_nd(image, {left, right, top, bottom}, value);
-}
-
-at::Tensor gray(const at::Tensor& wide) { return wide[0] * 0.2989 + wide[1] * 0.587 + wide[2] * 0.114; }
-
-/// factor · image + (1 - factor) · other, within the range of `like`.
-at::Tensor blended(const at::Tensor& wide, const at::Tensor& other, double factor, double top) {
-  return (wide * factor + other * (1 - factor)).clamp(0, top);
 }
 
 }  // namespace
@@ -71,7 +49,7 @@ Tensor center_crop(const Tensor& image, int64_t height, int64_t width) {
     in = bordered(in, more_x / 2, (more_x + 1) / 2, more_y / 2, (more_y + 1) / 2, 0);
     const auto top = int64_t(std::nearbyint(double(in.size(1) - height) / 2));
     const auto left = int64_t(std::nearbyint(double(in.size(2) - width) / 2));
-    return give(part(in, top, left, height, width).contiguous());
+    return give(Part{top, left, height, width}.of(in).contiguous());
   });
 }
 
@@ -85,30 +63,15 @@ Tensor random_crop(const Tensor& image, int64_t height, int64_t width, int64_t p
     }
     const int64_t top = draw_below(in.size(1) - height + 1);
     const int64_t left = draw_below(in.size(2) - width + 1);
-    return give(part(in, top, left, height, width).contiguous());
+    return give(Part{top, left, height, width}.of(in).contiguous());
   });
 }
 
 Tensor random_resized_crop(const Tensor& image, int64_t height, int64_t width, const Pair& scale, const Pair& ratio) {
   return guarded([&] {
     const In in(image);
-    const int64_t rows = in->size(1), columns = in->size(2);
-    const double area = double(rows * columns);
-    for (int attempt = 0; attempt < 10; ++attempt) {
-      const double wanted = area * draw(std::get<0>(scale), std::get<1>(scale));
-      const double aspect = std::exp(draw(std::log(std::get<0>(ratio)), std::log(std::get<1>(ratio))));
-      const auto w = int64_t(std::lround(std::sqrt(wanted * aspect)));
-      const auto h = int64_t(std::lround(std::sqrt(wanted / aspect)));
-      if (w < 1 || h < 1 || w > columns || h > rows) continue;
-      const int64_t top = draw_below(rows - h + 1), left = draw_below(columns - w + 1);
-      return give(resized(part(in, top, left, h, w), height, width).contiguous());
-    }
-    // No part fits: the largest in the middle whose ratio is allowed.
-    const double aspect = double(columns) / double(rows);
-    const double allowed = std::clamp(aspect, std::get<0>(ratio), std::get<1>(ratio));
-    const int64_t w = aspect > allowed ? int64_t(std::lround(double(rows) * allowed)) : columns;
-    const int64_t h = aspect < allowed ? int64_t(std::lround(double(columns) / allowed)) : rows;
-    return give(resized(part(in, (rows - h) / 2, (columns - w) / 2, h, w), height, width).contiguous());
+    const Part part = draw_part(in->size(1), in->size(2), scale, ratio);
+    return give(resized(part.of(in), height, width).contiguous());
   });
 }
 
@@ -151,7 +114,7 @@ Tensor normalize(const Tensor& image, const Floats& mean, const Floats& std) {
 Tensor grayscale(const Tensor& image, int64_t channels) {
   return guarded([&] {
     const In in(image);
-    const at::Tensor value = gray(widened(in)).unsqueeze(0);
+    const at::Tensor value = gray_of(in);
     // torchvision cuts a byte here, where everything else rounds.
     const at::Tensor one = is_bytes(in) ? value.to(in->scalar_type()) : value;
     return give(one.expand({channels, in->size(1), in->size(2)}).contiguous());
@@ -161,19 +124,18 @@ Tensor grayscale(const Tensor& image, int64_t channels) {
 Tensor color_jitter(const Tensor& image, double brightness, double contrast, double saturation) {
   return guarded([&] {
     const In in(image);
-    const double top = top_of(in);
-    at::Tensor value = widened(in);
+    at::Tensor value = *in;
     std::array<int, 3> order = {0, 1, 2};
     for (int64_t i = 2; i > 0; --i) std::swap(order[size_t(i)], order[size_t(draw_below(i + 1))]);
     for (const int kind : order) {
       const double most = kind == 0 ? brightness : kind == 1 ? contrast : saturation;
       if (most == 0) continue;
       const double factor = draw(std::max(0.0, 1 - most), 1 + most);
-      if (kind == 0) value = (value * factor).clamp(0, top);
-      if (kind == 1) value = blended(value, gray(value).mean(), factor, top);
-      if (kind == 2) value = blended(value, gray(value).unsqueeze(0), factor, top);
+      if (kind == 0) value = brightened(value, factor);
+      if (kind == 1) value = contrasted(value, factor);
+      if (kind == 2) value = saturated(value, factor);
     }
-    return give(narrowed(value, in));
+    return give(value);
   });
 }
 
@@ -235,7 +197,8 @@ Tensor random_erasing(const Tensor& image, double p, const Pair& scale, const Pa
       const auto w = int64_t(std::lround(std::sqrt(area / aspect)));
       if (h >= rows || w >= columns || h < 1 || w < 1) continue;
       at::Tensor out = in->clone();
-      part(out, draw_below(rows - h + 1), draw_below(columns - w + 1), h, w).fill_(value);
+      const int64_t top = draw_below(rows - h + 1), left = draw_below(columns - w + 1);
+      Part{top, left, h, w}.of(out).fill_(value);
       return give(out);
     }
     return image;

@@ -13,7 +13,7 @@ import tempfile
 from support.ebnf import Recognizer, Writer, choices, names_of, read_grammar, terminals_of
 from support.tokens import TokenTable, tokens_of
 
-TYPES_WITH_TYPES = {"list", "option"}  # words to types alone, names to the lexer
+TYPES_WITH_TYPES = {"list", "option", "stream"}  # words to types alone, names to the lexer
 MUTANTS = 120
 
 

@@ -60,6 +60,6 @@ with scratch() as place:
 
     shutil.copy(EXAMPLES / "mnist.ltr", folder)
     result = run(build(folder / "mnist.ltr", folder), "fit", "--no-bar", cwd=folder)
-    check("missing files: where they are wanted, and no command that is not there",
-          result.returncode == 3 and "looked for: data/mnist-5k" in result.text and "ltrc data" not in result.text, result.text)
+    check("missing files: where they are wanted, and the command that brings them there",
+          result.returncode == 3 and "looked for: data/mnist-5k" in result.text and "`ltrc data get mnist --to data/mnist-5k`" in result.text, result.text)
 finish()

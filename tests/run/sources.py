@@ -1,67 +1,24 @@
 #!/usr/bin/env python3
-"""Files that a source reads or refuses, and streams in turns: JSON lines, NumPy's arrays, sound; `mix` and `shuffle(buffer = …)`.
-What each record holds is printed by the step.
+"""Files that a source reads or refuses, and streams in turns: tables with images, JSON lines, NumPy's arrays, databases, archives, sound,
+small photographs; `mix` and `shuffle(buffer = …)`. What each record holds is printed by the step.
 
 Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these.
 """
+import ctypes
+import io
+import json
 import pathlib
-import re
+import sqlite3
 import struct
 import sys
+import tarfile
 import wave
 import zipfile
+import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
-from harness import build, check, finish, fit, scratch
-
-PROGRAM = """ltr 1
-
-data Rows() {{
-  batch[B] {{ x: float[B, 2] }}
-{source}
-}}
-
-model Reader() {{
-  weight w: float[2] = ones(2)
-  optimizer opt = SGD([w], lr = 1e-9)
-  step train[B](x: float[B, 2]) {{
-    for k in 0 .. B {{ print "row {{epoch}} {{x[k, 0]:.6}} {{x[k, 1]:.6}}" }}
-    minimize mean(x * w)
-  }}
-}}
-
-experiment e {{ data = Rows(), model = Reader(), trainer {{ epochs = {epochs} }} }}
-"""
-
-
-class Case:
-    """A program over files of a folder of its own."""
-
-    def __init__(self, folder, name, source, epochs=1):
-        self.folder = pathlib.Path(folder) / name
-        self.folder.mkdir()
-        (self.folder / "rows.ltr").write_text(PROGRAM.format(source=source, epochs=epochs))
-        self.program = None
-
-    def write(self, name, content):
-        path = self.folder / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return self
-
-    def run(self):
-        self.program = self.program or build(self.folder / "rows.ltr", self.folder)
-        return fit(self.program, self.folder / "runs")
-
-    def rows(self, epoch=0):
-        done = self.run()
-        if done.returncode != 0:
-            return done.text
-        return [tuple(float(number) for number in row) for row in re.findall(rf"row {epoch} (\S+) (\S+)", done.stdout)]
-
-    def refuses(self, title, code, *words):
-        done = self.run()
-        check(title, done.returncode == int(code[1]) and f"error[{code}]" in done.text and all(word in done.text for word in words), done.text)
-
+from harness import check, finish, scratch
+from row_case import Case
 
 def npy(descr, shape, data):
     header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"
@@ -73,6 +30,164 @@ def npz(path, **arrays):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         for name, array in arrays.items():
             file.writestr(name + ".npy", array)
+
+
+def png(width, height, channels, pixels):
+    """A PNG file of bytes, row by row."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = b"".join(b"\0" + pixels[y * width * channels:(y + 1) * width * channels] for y in range(height))
+    head = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def flac(path, channels, rate, bits, samples):
+    """Writes interleaved `samples` with libFLAC, which the runtime decodes with."""
+    library = ctypes.CDLL("libFLAC.so.12")
+    library.FLAC__stream_encoder_new.restype = ctypes.c_void_p
+    encoder = ctypes.c_void_p(library.FLAC__stream_encoder_new())
+    for setting, value in (("channels", channels), ("sample_rate", rate), ("bits_per_sample", bits), ("compression_level", 5)):
+        getattr(library, f"FLAC__stream_encoder_set_{setting}")(encoder, value)
+    library.FLAC__stream_encoder_init_file(encoder, str(path).encode(), None, None)
+    library.FLAC__stream_encoder_process_interleaved(encoder, (ctypes.c_int32 * len(samples))(*samples), len(samples) // channels)
+    library.FLAC__stream_encoder_finish(encoder)
+    library.FLAC__stream_encoder_delete(encoder)
+
+
+def images(folder):
+    """A picture and its mask, which a table or a line names."""
+    source = """  fn of(s: {image: u8[3, ?, ?], mask: u8[1, ?, ?], n: int}) -> {x: float[2]} =
+    (x = stack([s.image.to(float).sum() + 1.0 * s.n, s.mask.to(float).mean()]))
+  train = %s as {image: u8[3, ?, ?], mask: u8[1, ?, ?], n: int} |> map(of) |> collate(2)"""
+    for kind, call in (("csv", 'csv("a.csv")'), ("jsonl", 'jsonl("a.jsonl")')):
+        case = Case(folder, f"{kind} images", source % call)
+        (case.folder / "p").mkdir()
+        case.write("p/a.png", png(2, 1, 3, bytes([1, 2, 3, 4, 5, 6]))).write("p/m.png", png(2, 2, 1, bytes([0, 4, 8, 8])))
+        row = {"image": "p/a.png", "mask": "p/m.png", "n": 7}
+        name = f"a.{kind}"
+
+        def write(*rows):
+            lines = [json.dumps(one) for one in rows] if kind == "jsonl" else ["image,mask,n"] + [",".join(map(str, one.values())) for one in rows]
+            case.write(name, "\n".join(lines) + "\n")
+            return case
+
+        check(f"{kind}: images that a cell names", write(row, {**row, "n": 0}).rows() == [(28, 5), (21, 5)], case.run().text)
+        line = 3 if kind == "csv" else 2
+        write(row, {**row, "image": "p/none.png"}).refuses(f"{kind}: an image that is not there", "R3003", f"{name}:{line}", "p/none.png", "No such file")
+        case.write("p/half.png", (case.folder / "p/a.png").read_bytes()[:50])
+        write(row, {**row, "image": "p/half.png"}).refuses(f"{kind}: an image that is cut off", "R3003", f"{name}:{line}", "p/half.png")
+        case.write("p/text.png", "no image")
+        write(row, {**row, "mask": "p/text.png"}).refuses(f"{kind}: a text as image", "R3003", f"{name}:{line}", "the field mask", "p/text.png")
+    case = Case(folder, "sized", """  train = csv("a.csv") as {image: u8[3, 2, 2]} |> map(s => (x = stack([s.image.to(float).sum(), 0.0]))) |> collate(1)""")
+    case.write("a.png", png(2, 1, 3, bytes(6))).write("a.csv", "image\na.png\n").refuses("an image of another size", "R3003", "a.csv:2", "the image is 1 x 2")
+    case = Case(folder, "wide", """  train = csv("a.csv") as {x: float[2]} |> collate(1)""")
+    case.write("a.csv", "x\n1\n").refuses("a tensor in a cell", "R3002", "x is float[2], but a cell is one number", "stack")
+
+
+def databases(folder):
+    source = """  fn of(s: {a: int, b: float, c: option[str], v: f32[2]}) -> {x: float[2]} =
+    (x = stack([stack([1.0 * s.a + s.b + class_of(s.c, ["one", "two"], missing = 5)])[0], s.v.to(float).sum()]))
+  train = sqlite("x.db", "%s") as {a: int, b: float, c: option[str], v: f32[2]} |> map(of%s) |> collate(2)"""
+    case = Case(folder, "sqlite", source % ("select * from t order by a", ""))
+
+    def fill(case, rows):
+        (case.folder / "x.db").unlink(missing_ok=True)
+        with sqlite3.connect(case.folder / "x.db") as base:
+            base.execute("create table t (a, b, c, v)")
+            base.executemany("insert into t values (?, ?, ?, ?)", rows)
+        base.close()
+        return case
+
+    good = [(2, 0.5, "two", struct.pack("<2f", 3, 4)), (1, 7, None, struct.pack("<2f", 1, 1)), (3, 1e3, "one", struct.pack("<2f", 0, 0))]
+    check("the rows of a query, in its order", fill(case, good).rows() == [(13, 2), (3.5, 7), (1003, 0)], case.run().text)
+    for title, row, words in (("a text for a number", ("many", 1, "one", good[0][3]), ("row 1", "the field a is \"many\"", "int is wanted")),
+                              ("a part for a whole number", (0.5, 1, "one", good[0][3]), ("row 1", "the field a is \"0.5\"")),
+                              ("NULL where there is no option", (0, None, "one", good[0][3]), ("row 1", "the field b is empty")),
+                              ("a blob of another size", (0, 1, "one", b"123"), ("row 1", "the field v: 3 bytes, not 8"))):
+        fill(case, [row, *good]).refuses(title, "R3003", "x.db row 1" if row[0] != "many" else "x.db row 4", *[word for word in words if word != "row 1"])
+    skipping = Case(folder, "skipped rows", source % ("select * from t order by rowid", ", on_bad = skip(1)"))
+    check("a bad row is left out", fill(skipping, [good[0], ("x", 1, None, good[0][3]), good[1]]).rows() == [(3.5, 7), (13, 2)], skipping.run().text)
+    with sqlite3.connect(case.folder / "x.db") as base:
+        base.execute("pragma journal_mode = wal")
+        base.execute("insert into t values (9, 9, 'one', null)")
+        base.commit()
+        case.refuses("a database whose newest rows lie beside it", "R3003", "x.db-wal", "wal_checkpoint")
+    base.close()
+    case.write("x.db", b"no database at all" * 100).refuses("no database", "R3003", "x.db", "not a database")
+    whole = (fill(case, good * 200).folder / "x.db").read_bytes()
+    case.write("x.db", whole[:len(whole) // 2]).refuses("a database that is cut off", "R3003", "x.db", "malformed")
+    fill(case, good)
+    (case.folder / "x.db").unlink()
+    case.refuses("a database that is not there", "R3001", "x.db")
+    for title, query, words in (("a misspelt table", "select a, b, c, v from tt", ("no such table",)),
+                                ("a query that writes", "delete from t", ("gives no rows",)),
+                                ("two queries", "select * from t; select 1", ("more than one statement",)),
+                                ("a column that the query lacks", "select a, b, c from t", ("no column v", "a, b, c"))):
+        wrong = Case(folder, title, source % (query, ""))
+        wrong.run()  # The compiler looks into a database that is there, too.
+        fill(wrong, good).refuses(title, "R3002", *words)
+    wrong = Case(folder, "unordered", source % ("select * from t", ""))
+    check("an order that nobody says is told", "order by" in fill(wrong, good).run().text, wrong.run().text)
+
+
+def archives(folder):
+    source = """  fn of(s: {png: u8[3, ?, ?], cls: int, txt: option[str], seg_npy: i64[?], __key__: str}) -> {x: float[2]} =
+    (x = stack([s.png.to(float).sum() + 100.0 * s.cls, s.seg_npy.sum().to(float) + 1000.0 * s.__key__.length]))
+  train = tar_shards("*.tar%s") as {png: u8[3, ?, ?], cls: int, txt: option[str], seg_npy: i64[?], __key__: str} |> map(of%s) |> collate(2)"""
+    image, seg = png(2, 1, 3, bytes([1, 2, 3, 4, 5, 6])), npy("<i8", "(2,)", struct.pack("<2q", 3, 4))
+    sample = {"png": image, "cls": b"3\n", "seg.npy": seg}
+
+    def write(case, name, *samples, kind=tarfile.GNU_FORMAT):
+        with tarfile.open(case.folder / name, "w:gz" if name.endswith("gz") else "w", format=kind) as archive:
+            for key, members in samples:
+                for ending, data in members.items() if isinstance(members, dict) else members:
+                    entry = tarfile.TarInfo(f"{key}.{ending}")
+                    entry.size = len(data)
+                    archive.addfile(entry, io.BytesIO(data))
+        return case
+
+    case = Case(folder, "tar", source % ("", ""))
+    write(case, "b.tar", ("x" * 150 + "/c", sample), kind=tarfile.PAX_FORMAT)
+    write(case, "a.tar", ("k/a", sample), ("k/b", {**sample, "cls": b"0", "txt": b"hello"}), ("__notes", {"json": b"{}"}))
+    check("samples of several archives", case.rows() == [(321, 3007), (21, 3007), (321, 152007)], case.run().text)
+    (case.folder / "b.tar").unlink()
+    for title, members, words in (("a number that is none", {**sample, "cls": b"many"}, ("a.tar:k/b", "cls", "many")),
+                                  ("an image that is none", {**sample, "png": b"text"}, ("a.tar:k/b", "png")),
+                                  ("an image that is cut off", {**sample, "png": image[:-30]}, ("a.tar:k/b", "png")),
+                                  ("an array that is cut off", {**sample, "seg.npy": seg[:-3]}, ("a.tar:k/b", "seg_npy")),
+                                  ("an array of parts", {**sample, "seg.npy": npy("<f4", "(2,)", bytes(8))}, ("a.tar:k/b", "seg_npy", "f32")),
+                                  ("a file that is missing", {"png": image, "cls": b"1"}, ("a.tar:k/b", "seg_npy", "no file of this sample")),
+                                  ("two files of one ending", [*sample.items(), ("cls", b"4")], ("a.tar:k/b", "two files", "cls"))):
+        write(case, "a.tar", ("k/a", sample), ("k/b", members)).refuses(title, "R3003", *words)
+    write(case, "a.tar", ("k/a", {"png": image, "cls": b"1", "seg.npz": seg})).refuses("a misspelt ending", "R3002", "a.tar:k/a", "did you mean seg_npz?")
+    whole = (write(case, "a.tar", ("k/a", sample), ("k/b", sample)).folder / "a.tar").read_bytes()
+    case.write("a.tar", whole[:2000]).refuses("an archive that is cut off", "R3003", "a.tar", "ends early")
+    case.write("a.tar", whole[:6144]).refuses("one that is cut off between files", "R3003", "a.tar", "ends early")
+    case.write("a.tar", whole[:100] + b"7" + whole[101:]).refuses("a header that was changed", "R3003", "a.tar")
+    case.write("a.tar", b"x" * 2000).refuses("no archive", "R3003", "a.tar", "no tar archive")
+    case.write("a.tar", whole + whole).refuses("two archives in one file", "R3003", "a.tar", "more behind the end")
+    skipping = Case(folder, "skipped samples", source % ("", ", on_bad = skip(1)"))
+    write(skipping, "a.tar", ("a", sample), ("b", {**sample, "cls": b"x"}), ("c", sample))
+    check("a bad sample is left out", skipping.rows() == [(321, 1007), (321, 1007)], skipping.run().text)
+    packed = Case(folder, "packed", source % (".gz", ""))
+    check("an archive that is packed", write(packed, "a.tar.gz", ("aa", sample)).rows() == [(321, 2007)], packed.run().text)
+
+
+def photographs(folder):
+    for name, labels, files in (("cifar10", 1, ["test_batch.bin"]), ("cifar100", 2, ["test.bin"])):
+        coarse = ", coarse: u8" if labels == 2 else ""
+        second = "s.coarse" if labels == 2 else "s.image[2, 0, 0]"
+        case = Case(folder, name, f"""  fn of(s: {{image: u8[3, 32, 32], label: u8{coarse}}}) -> {{x: float[2]}} =
+    (x = stack([s.image.to(float).mean() + s.label.to(float), {second}.to(float)]))
+  train = {name}(".", train = false) |> map(of) |> collate(2)""")
+        record = lambda label, other, value: (bytes([other]) if labels == 2 else b"") + bytes([label]) + bytes([value]) * 3072
+        case.write(files[0], record(1, 4, 7) + record(9, 3, 2))
+        check(f"{name}: labels and images", case.rows() == ([(8, 4), (11, 3)] if labels == 2 else [(8, 7), (11, 2)]), case.run().text)
+        case.write(files[0], record(1, 4, 7) + record(200, 3, 2)).refuses(f"{name}: a label that is no class", "R3007", f"{files[0]} record 1", "200")
+        case.write(files[0], record(1, 4, 7)[:-1]).refuses(f"{name}: a record that is cut off", "R3003", files[0], "middle of record 0")
+        case.write(files[0], b"").refuses(f"{name}: an empty file", "R3005", files[0])
+        (case.folder / files[0]).unlink()
+        case.refuses(f"{name}: no file", "R3001", files[0])
 
 
 def json_lines(folder):
@@ -132,7 +247,7 @@ def sound(folder):
     last = s.audio[-1]
     return (x = stack([last[-1], 1.0 * s.rate]))
   }
-  train = wav("*.wav") |> map(of) |> collate(2)""")
+  train = audio("*.wav") |> map(of) |> collate(2)""")
     for name, width, frames in (("a", 2, struct.pack("<4h", 0, 1, 2, 16384)), ("b", 1, bytes([128, 64])),
                                 ("c", 3, b"\0\0\x40" + b"\0\0\xc0"), ("d", 4, struct.pack("<2i", 5, -1 << 30))):
         with wave.open(str(case.folder / f"{name}.wav"), "wb") as file:
@@ -142,6 +257,30 @@ def sound(folder):
             file.writeframes(frames)
     check("integers of all widths are parts of their range",
           case.rows() == [(0.5, 8000), (-0.5, 8000), (-0.5, 8000), (-0.5, 8000)], case.rows())
+    for name in "abcd":
+        (case.folder / f"{name}.wav").rename(case.folder / f"{name}.was")
+    samples = [(i * 7919) % 30000 - 15000 for i in range(20000)]
+    both = Case(folder, "flac", """  fn of(s: {audio: float[?, ?], rate: int, path: str}) -> {x: float[2]} = (x = stack([s.audio.sum(), s.audio.abs().max()]) + 1.0 * s.rate)
+  train = audio("*.*a*") |> map(of) |> collate(2)""")
+    flac(both.folder / "a.flac", 2, 8000, 16, samples)
+    with wave.open(str(both.folder / "b.wav"), "wb") as file:
+        file.setnchannels(2)
+        file.setsampwidth(2)
+        file.setframerate(8000)
+        file.writeframes(struct.pack(f"<{len(samples)}h", *samples))
+    rows = both.rows()
+    check("FLAC and WAVE of the same samples are the same", len(rows) == 2 and rows[0] == rows[1] and rows[0][1] > 8000.45, rows)
+    flac(both.folder / "b.wav", 1, 8000, 24, [2**22, -(2**22)] * 3000)
+    check("of 24 bits, too, whatever its name", both.rows()[1] == (8000, 8000.5), both.rows())
+    packed = (both.folder / "a.flac").read_bytes()
+    both.write("a.flac", packed[:len(packed) // 2]).refuses("FLAC that is cut off", "R3003", "a.flac")
+    both.write("a.flac", packed[:-3]).refuses("FLAC that lacks its last bytes", "R3003", "a.flac")
+    middle = len(packed) // 2
+    both.write("a.flac", packed[:middle] + bytes([packed[middle] ^ 0x10]) + packed[middle + 1:]).refuses("FLAC with a flipped bit", "R3003", "a.flac")
+    both.write("a.flac", packed[:30] + bytes([packed[30] ^ 1]) + packed[31:]).refuses("FLAC with another sum", "R3003", "a.flac", "MD5")
+    both.write("a.flac", b"ID3" + packed).refuses("another kind of sound", "R3003", "a.flac", "neither a WAVE nor a FLAC file")
+    for name in "abcd":
+        (case.folder / f"{name}.was").rename(case.folder / f"{name}.wav")
     whole = (case.folder / "a.wav").read_bytes()
     case.write("a.wav", whole[:-2]).refuses("a sound that is cut off", "R3003", "a.wav")
     case.write("a.wav", whole.replace(b"fmt \x10\0\0\0\x01\0", b"fmt \x10\0\0\0\x02\0")).refuses("a compressed sound", "R3003", "a.wav")
@@ -182,8 +321,12 @@ def streams(folder):
 
 
 with scratch() as folder:
+    images(folder)
     json_lines(folder)
     arrays(folder)
+    databases(folder)
+    archives(folder)
+    photographs(folder)
     sound(folder)
     streams(folder)
 finish()

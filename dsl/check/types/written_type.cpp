@@ -220,12 +220,26 @@ Type check_named(const ast::TypeExpr& type, const ast::NamedType& named, Scope& 
   return Type::error();
 }
 
+/// `stream[{image: u8[28, 28]}]`: a stream by what it delivers.
+Type check_stream(const ast::AppliedType& applied, Scope& scope) {
+  Type record = check_type(*applied.argument, scope);
+  if (record.is_error()) return record;
+  if (record.kind != Kind::Record) {
+    scope.cx.report(diag::wrong_type(applied.argument->span, "a stream delivers records: `stream[{name: float}]`"));
+    return Type::error();
+  }
+  Type result = Type::of(Kind::Stream);
+  result.fields = std::move(record.fields);
+  return result;
+}
+
 }  // namespace
 
 Type check_type(const ast::TypeExpr& type, Scope& scope) {
   ++scope.cx.type_parts;
   if (const auto* named = type.get<ast::NamedType>()) return check_named(type, *named, scope);
   if (const auto* applied = type.get<ast::AppliedType>()) {
+    if (applied->name.text == "stream") return check_stream(*applied, scope);
     Type result = Type::of(applied->name.text == "list" ? Kind::List : Kind::Option);
     result.uniform = result.kind == Kind::List;
     result.fields.push_back({"", check_type(*applied->argument, scope)});

@@ -28,7 +28,7 @@ const auto to_dim = [](auto& c) {
   x3::_val(c).value = std::move(x3::_attr(c));
 };
 
-/// `list[` and `option[`: the names whose brackets hold a type.
+/// `list[`, `option[` and `stream[`: the names whose brackets hold a type.
 struct AppliedAhead : x3::parser<AppliedAhead> {
   using attribute_type = x3::unused_type;
   static const bool has_attribute = false;
@@ -36,7 +36,7 @@ struct AppliedAhead : x3::parser<AppliedAhead> {
   bool parse(Iter& first, const Iter&, const C& context, RContext&&, Attribute&&) const {
     if (first->kind != K::Name || std::next(first)->kind != K::OpenBracket) return false;
     const std::string_view word = state_of(context).text(*first);
-    return word == "list" || word == "option";
+    return word == "list" || word == "option" || word == "stream";
   }
 };
 

@@ -92,6 +92,7 @@ class LTR_EXPORT Fields {
   Fields& add(const char* name, DType dtype, const char* host, std::initializer_list<int64_t> dims,
               FieldForm form = FieldForm::Plain);
   Schema take();
+  const Schema& schema() const { return *schema_; }
 
  private:
   Schema* schema_;
@@ -102,11 +103,6 @@ LTR_EXPORT Stream map(const Stream& stream, const Data* self, MapFunction run, F
                       const char* name, const Option<int64_t>& skip_bad, const Location& at);
 LTR_EXPORT Stream filter(const Stream& stream, const Data* self, bool (*keeps)(const Data& self, const Record& in),
                          const char* name, const Location& at);
-LTR_EXPORT Stream csv(const Str& file, const Str& sep, Fields& fields);
-LTR_EXPORT Stream jsonl(const Str& glob, Fields& fields);
-LTR_EXPORT Stream npz(const Str& file, Fields& fields);
-LTR_EXPORT Stream npy(const Str& file, Fields& fields);
-LTR_EXPORT Stream idx(const Str& path, Fields& fields);
 LTR_EXPORT void set_batch(Data& data, Fields& fields);
 LTR_EXPORT void add_stream(Data& data, Role role, const char* name, const Stream& stream, const Location& at);
 LTR_EXPORT void add_metric(Model& model, const char* name, Metric& (*of)(Model& model, int64_t stream));

@@ -416,6 +416,26 @@ LTR_EXPORT Tensor orthogonal(const Ints& dims, double gain);
 /// Normal, drawn again outside of ±2 deviations.
 LTR_EXPORT Tensor trunc_normal(const Ints& dims, double mean, double std);
 
+// ---- stdlib/vision/augment.ltr
+
+/// Each channel's values spread so that each occurs as often as any other, as far as whole numbers let them.
+LTR_EXPORT Tensor equalize(const Tensor& image);
+/// Between the image, smoothed by a 3 × 3 kernel, at `factor` 0, the image at 1, and sharper beyond.
+LTR_EXPORT Tensor sharpness(const Tensor& image, double factor);
+/// With probability `p` seen from another place: each corner moves inwards by at most `distortion` of half the size; bilinear,
+/// black outside.
+LTR_EXPORT Tensor random_perspective(const Tensor& image, double distortion, double p);
+/// `ops` of fourteen operations in a row (shear, shift, turn, brightness, colour, contrast, sharpness, posterize, solarize, …), each
+/// drawn anew, with a strength of `magnitude` of 31 steps. Cubuk et al. 2020.
+LTR_EXPORT Tensor rand_augment(const Tensor& image, int64_t ops, int64_t magnitude);
+/// One operation, drawn as its strength is, from wider ranges than those of `rand_augment`. Müller and Hutter 2021.
+LTR_EXPORT Tensor trivial_augment(const Tensor& image);
+/// Images and labels of a batch mixed with those of their neighbour, behind `collate`: λ a + (1 - λ) b with one λ of
+/// Beta(`alpha`, `alpha`) for the batch. The labels become shares of `classes`, for `soft_cross_entropy`. Zhang et al. 2018.
+LTR_EXPORT std::tuple<Tensor, Tensor> mixup(const Tensor& images, const Tensor& labels, int64_t classes, double alpha);
+/// As `mixup`, but a rectangle of the neighbour, of 1 - λ of the area, stands in the image. Yun et al. 2019.
+LTR_EXPORT std::tuple<Tensor, Tensor> cutmix(const Tensor& images, const Tensor& labels, int64_t classes, double alpha);
+
 // ---- stdlib/vision/images.ltr
 
 /// Rotation by at most `degrees`, shifts of at most `translate` of width and height, a factor in `scale`; bilinear,
@@ -463,6 +483,21 @@ LTR_EXPORT Tensor solarize(const Tensor& image, double threshold);
 /// With probability `p` a rectangle of `scale` of the area and of `ratio` (height by width) becomes `value`. Zhong et
 /// al. 2017.
 LTR_EXPORT Tensor random_erasing(const Tensor& image, double p, const std::tuple<double, double>& scale, const std::tuple<double, double>& ratio, double value);
+
+// ---- stdlib/vision/pairs.ltr
+
+/// Both with left and right exchanged with probability `p`.
+LTR_EXPORT std::tuple<Tensor, Tensor> random_flip_pair(const Tensor& image, const Tensor& mask, double p);
+/// Both with top and bottom exchanged with probability `p`.
+LTR_EXPORT std::tuple<Tensor, Tensor> random_vflip_pair(const Tensor& image, const Tensor& mask, double p);
+/// The same part of both, anywhere, after `padding` black pixels on each side, of class `outside` in the mask. R1006 if they are smaller.
+LTR_EXPORT std::tuple<Tensor, Tensor> random_crop_pair(const Tensor& image, const Tensor& mask, int64_t height, int64_t width, int64_t padding, int64_t outside);
+/// The same part of both, of `scale` of the area and of `ratio` (width by height), resized.
+LTR_EXPORT std::tuple<Tensor, Tensor> random_resized_crop_pair(const Tensor& image, const Tensor& mask, int64_t height, int64_t width, const std::tuple<double, double>& scale, const std::tuple<double, double>& ratio);
+/// Both turned by the same angle of at most `degrees`; outside is black, and of class `outside` in the mask.
+LTR_EXPORT std::tuple<Tensor, Tensor> random_rotation_pair(const Tensor& image, const Tensor& mask, double degrees, int64_t outside);
+/// Both as `height` × `width`.
+LTR_EXPORT std::tuple<Tensor, Tensor> resize_pair(const Tensor& image, const Tensor& mask, int64_t height, int64_t width);
 
 // ---- stdlib/str/text.ltr
 

@@ -7,39 +7,14 @@
 
 #include "ltr/api.h"
 #include "ltr/facts.h"
+#include "ltr/sources.h"
 
 namespace ltr {
 
 // ---- sources -------------------------------------------------------------------------------------------------
 
-/// `{image: u8[28, 28], label: u8}`.
-LTR_EXPORT Stream mnist(const Str& root, bool train);
-LTR_EXPORT Stream fashion_mnist(const Str& root, bool train);
-/// `{image: u8[3, 32, 32], label: u8}`; the binary version of the files.
-LTR_EXPORT Stream cifar10(const Str& root, bool train);
-/// `{value: T[…]}` with the header's type; `schema` is what the program expects (one field), or empty.
-LTR_EXPORT Stream idx(const Str& path, const Schema& schema);
-/// The columns of `schema`, found by their names in the header.
-LTR_EXPORT Stream csv(const Str& file, const Str& sep, const Schema& schema);
-/// The fields of `schema` of the JSON objects on the lines of the files that `glob` names.
-LTR_EXPORT Stream jsonl(const Str& glob, const Schema& schema);
-/// A record for each leading index of the arrays that `schema` names, or of the one array.
-LTR_EXPORT Stream npz(const Str& file, const Schema& schema);
-LTR_EXPORT Stream npy(const Str& file, const Schema& schema);
-/// `{audio: float[C, ?], rate: int, path: str}`, one record per file, in the order of their names.
-LTR_EXPORT Stream wav(const Str& glob);
-/// `{ids: i64}`, one record per character. Ids number the characters that occur, in order of code point.
-LTR_EXPORT Stream text_chars(const Str& file);
 /// Number of different characters, or 64 with `--mock-data`.
 LTR_EXPORT int64_t character_count(const Stream& stream);
-/// `{text: str}`, one record per line of the files that `glob` names, in the order of their names.
-LTR_EXPORT Stream text_lines(const Str& glob);
-/// `{tokens: i32[window]}`: windows of token ids, `stride` apart, none across two files.
-LTR_EXPORT Stream token_shards(const Str& glob, int64_t window, int64_t stride);
-/// `{image: u8[C, ?, ?], label: i64}` from ROOT/CLASS/*.{jpg,jpeg,png}; classes are the sorted folder names.
-LTR_EXPORT Stream image_folder(const Str& root, int64_t channels);
-/// `{i: int}` from 0 to n.
-LTR_EXPORT Stream range(int64_t n);
 /// What `info.run` makes of `{i: int}`, for i from 0 to n.
 LTR_EXPORT Stream synthetic(int64_t n, const Data* self, const MapInfo& info);
 
@@ -60,6 +35,17 @@ LTR_EXPORT Stream filter(const Stream& stream, const Data* self, const FilterInf
 LTR_EXPORT Stream select(const Stream& stream, const std::vector<Str>& names);
 /// The whole permutation, or one of blocks of `buffer` neighbours; another order each epoch or pass.
 LTR_EXPORT Stream shuffle(const Stream& stream, int64_t seed, const Option<int64_t>& buffer = {});
+/// Records drawn by weights: those of a field, or of a stream that delivers one for each. `count`: in an epoch.
+LTR_EXPORT Stream sample(const Stream& stream, const Str& weights, int64_t seed, const Option<int64_t>& count,
+                         bool replacement);
+LTR_EXPORT Stream sample(const Stream& stream, const Stream& weights, int64_t seed, const Option<int64_t>& count,
+                         bool replacement);
+/// Records of all values in turns, by a field, or a stream that delivers one for each.
+LTR_EXPORT Stream balance(const Stream& stream, const Str& by, int64_t seed, const Option<int64_t>& count);
+LTR_EXPORT Stream balance(const Stream& stream, const Stream& by, int64_t seed, const Option<int64_t>& count);
+/// All but part `fold` of `k`, and that part.
+LTR_EXPORT std::vector<Stream> folds(const Stream& stream, int64_t k, int64_t fold, const Option<int64_t>& seed,
+                                     const Option<Str>& by);
 /// Parts of the given sizes, or shares (rounded by largest remainder). In file order without `seed`; `by` names
 /// an `int`, `str` or integer field whose values are spread evenly.
 LTR_EXPORT std::vector<Stream> split(const Stream& stream, const Ints& counts, const Option<int64_t>& seed,

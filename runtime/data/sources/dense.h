@@ -18,6 +18,17 @@ struct DenseColumn {
   size_t width = 0;
 };
 
+/// Labels of a byte, of records `first` to `end` of those that came of `path`, must be classes: a damaged or exchanged file shows
+/// here, long before a loss.
+inline void check_labels(const Str& path, const DenseColumn& labels, int64_t first, int64_t end, int64_t classes) {
+  for (int64_t i = first; i < end; ++i) {
+    const auto label = int64_t(uint8_t((*labels.bytes)[labels.offset + size_t(i) * labels.stride]));
+    if (label < classes) continue;
+    throw error_here(err::value_out_of_range, fmt::format("{} record {}: the label is {}, but there are {} classes",
+                                                          path, i - first, label, classes));
+  }
+}
+
 class DenseSource : public Source {
  public:
   DenseSource(Schema fields, std::vector<DenseColumn> columns, int64_t size, Str name)

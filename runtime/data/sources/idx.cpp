@@ -1,9 +1,11 @@
-// `idx`, `mnist`, `fashion_mnist`, `cifar10`: rows of fixed size that lie in memory.
+// `idx`, `mnist`, `fashion_mnist`: rows of fixed size that lie in memory.
 
 #include "doors/idx.h"
 #include "ltr/streams.h"
+#include "runtime/data/known.h"
 #include "runtime/data/paths.h"
 #include "runtime/data/sources/dense.h"
+#include "runtime/data/sources/records.h"
 #include "runtime/tensor/dtype.h"
 #include "runtime/tensor/handle.h"
 
@@ -23,19 +25,7 @@ DenseColumn column_of(doors::IdxFile& file, const FieldInfo& field) {
   return {std::move(bytes), 0, width, width};
 }
 
-/// Labels must be classes: a damaged or exchanged file shows here, long before a loss.
-void check_labels(const Str& path, const DenseColumn& labels, int64_t count, int64_t classes) {
-  for (int64_t i = 0; i < count; ++i) {
-    const auto label = int64_t(uint8_t((*labels.bytes)[labels.offset + size_t(i) * labels.stride]));
-    if (label < classes) continue;
-    throw error_here(err::value_out_of_range,
-                     fmt::format("{} record {}: the label is {}, but there are {} classes", path, i, label, classes));
-  }
-}
-
-Stream digits(const Str& root, bool train, const char* name) {
-  const Schema schema = {{"image", DType::U8, {28, 28}, ""}, {"label", DType::U8, {}, ""}};
-  if (is_mock_data()) return mock_source(schema);
+Stream open_digits(const Schema& schema, const Str& root, bool train, const char* name) {
   const Str stem = train ? "train" : "t10k";
   const auto find = [&](const Str& kind) {
     return find_in_root(root, {stem + "-" + kind, stem + "-" + kind + ".gz"}, name);
@@ -53,7 +43,7 @@ Stream digits(const Str& root, bool train, const char* name) {
   }
   const int64_t count = images.shape[0];
   std::vector<DenseColumn> columns = {column_of(images, schema[0]), column_of(labels, schema[1])};
-  check_labels(labels_path, columns[1], count, 10);
+  check_labels(labels_path, columns[1], 0, count, 10);
   note_records(images_path, count);
   note_records(labels_path, count);
   return Stream(new DenseSource(schema, std::move(columns), count, images_path));
@@ -61,34 +51,13 @@ Stream digits(const Str& root, bool train, const char* name) {
 
 }  // namespace
 
-Stream mnist(const Str& root, bool train) { return digits(root, train, "mnist"); }
+Stream mnist(const Str& root, bool train) {
+  return open_source(mnist_record(), [&] { return open_digits(mnist_record(), root, train, "mnist"); });
+}
 
-Stream fashion_mnist(const Str& root, bool train) { return digits(root, train, "fashion-mnist"); }
-
-Stream cifar10(const Str& root, bool train) {
-  constexpr size_t kRecord = 1 + 3 * 32 * 32;
-  const Schema schema = {{"image", DType::U8, {3, 32, 32}, ""}, {"label", DType::U8, {}, ""}};
-  if (is_mock_data()) return mock_source(schema);
-  auto bytes = std::make_shared<Str>();
-  std::vector<Str> names = {"test_batch.bin"};
-  if (train)
-    names = {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"};
-  Str path;
-  for (const Str& name : names) {
-    path = find_in_root(root, {name, "cifar-10-batches-bin/" + name}, "cifar10");
-    note_opened(path);
-    const Str part = reading(path, [&] { return doors::read_file(path); });
-    if (part.size() % kRecord != 0) {
-      throw error_here(err::bad_record, path,
-                       fmt::format("the file ends in the middle of record {}", part.size() / kRecord));
-    }
-    note_records(path, int64_t(part.size() / kRecord));
-    *bytes += part;
-  }
-  const auto count = int64_t(bytes->size() / kRecord);
-  std::vector<DenseColumn> columns = {{bytes, 1, kRecord, kRecord - 1}, {bytes, 0, kRecord, 1}};
-  check_labels(path, columns[1], count, 10);
-  return Stream(new DenseSource(schema, std::move(columns), count, root));
+Stream fashion_mnist(const Str& root, bool train) {
+  return open_source(fashion_mnist_record(),
+                     [&] { return open_digits(fashion_mnist_record(), root, train, "fashion-mnist"); });
 }
 
 Stream idx(const Str& path, const Schema& schema) {

@@ -5,7 +5,9 @@
 
 #include "doors/image_file.h"
 #include "ltr/streams.h"
+#include "runtime/data/known.h"
 #include "runtime/data/paths.h"
+#include "runtime/data/sources/records.h"
 #include "runtime/data/sources/source.h"
 #include "runtime/tensor/handle.h"
 
@@ -51,8 +53,7 @@ std::vector<Str> images_of(const Str& folder) {
 
 class ImageFolder : public Source {
  public:
-  ImageFolder(const Str& root, int64_t channels)
-      : Source({{"image", DType::U8, {channels, -1, -1}, ""}, {"label", DType::I64, {}, ""}}), channels_(channels) {
+  ImageFolder(const Str& root, int64_t channels) : Source(image_folder_record(channels)), channels_(channels) {
     std::vector<Str> classes;
     for (const fs::directory_entry& entry : visible_entries(root)) {
       if (entry.is_directory())
@@ -94,9 +95,10 @@ class ImageFolder : public Source {
 
 Stream image_folder(const Str& root, int64_t channels) {
   if (channels != 1 && channels != 3) throw error_here(err::out_of_range, "image_folder: channels", channels, "1 or 3");
-  if (is_mock_data()) return mock_source({{"image", DType::U8, {channels, -1, -1}, ""}, {"label", DType::I64, {}, ""}});
-  const Str folder = find_path(root);
-  return reading(folder, [&] { return Stream(new ImageFolder(folder, channels)); });
+  return open_source(image_folder_record(channels), [&] {
+    const Str folder = find_path(root);
+    return reading(folder, [&] { return Stream(new ImageFolder(folder, channels)); });
+  });
 }
 
 }  // namespace ltr

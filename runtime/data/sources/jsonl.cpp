@@ -1,10 +1,12 @@
 // `jsonl`: a JSON object on each line, read when it is asked for.
 
 #include <algorithm>
+#include <filesystem>
 
 #include "doors/json.h"
 #include "ltr/streams.h"
 #include "runtime/api/suggest.h"
+#include "runtime/data/image_cells.h"
 #include "runtime/data/json_cells.h"
 #include "runtime/data/known.h"
 #include "runtime/data/paths.h"
@@ -35,7 +37,7 @@ class JsonLines : public Source {
     out.resize(schema_.size());
     try {
       const nlohmann::json row = parsed(line);
-      for (size_t i = 0; i < schema_.size(); ++i) read_field(row, schema_[i], out[i]);
+      for (size_t i = 0; i < schema_.size(); ++i) read_field(row, schema_[i], line, out[i]);
     } catch (const Misfit& misfit) {
       throw with_help(error_at(location(), err::bad_record, place_of(line), misfit.text),
                       "mend it, or leave such records out: map(…, on_bad = skip(10))");
@@ -72,7 +74,7 @@ class JsonLines : public Source {
     return row_of(std::string_view(files_[line.file].text).substr(line.begin, line.end - line.begin), place_of(line));
   }
 
-  static void read_field(const nlohmann::json& row, const FieldInfo& field, Cell& out) {
+  void read_field(const nlohmann::json& row, const FieldInfo& field, const Line& line, Cell& out) const {
     const auto found = row.find(field.name);
     if (found == row.end()) {
       if (field.form != FieldForm::Option) throw Misfit{fmt::format("the field {} is missing", field.name)};
@@ -80,7 +82,16 @@ class JsonLines : public Source {
       out.is_missing = true;
       return;
     }
-    out = cell_of(*found, field);
+    if (!is_image(field) || !found->is_string()) {
+      out = cell_of(*found, field);
+      return;
+    }
+    const std::filesystem::path folder = std::filesystem::path(files_[line.file].path).parent_path();
+    try {
+      out = image_of_file((folder / found->get<Str>()).string(), field);
+    } catch (const Misfit& misfit) {
+      throw Misfit{fmt::format("the field {}: {}", field.name, misfit.text)};
+    }
   }
 
   /// R3002 if the first row lacks a field that every row must have: a name is misspelt sooner than a record is bad.
@@ -110,8 +121,7 @@ class JsonLines : public Source {
 }  // namespace
 
 Stream jsonl(const Str& glob, const Schema& schema) {
-  if (is_mock_data()) return mock_source(schema);
-  return open_or_absent(schema, [&] { return Stream(new JsonLines(schema, find_files(glob))); });
+  return open_source(schema, [&] { return Stream(new JsonLines(schema, find_files(glob))); });
 }
 
 }  // namespace ltr

@@ -83,15 +83,13 @@ Stream open_npz(const Str& path, const Schema& schema) {
 }  // namespace
 
 Stream npz(const Str& file, const Schema& schema) {
-  if (is_mock_data()) return mock_source(schema);
-  return open_or_absent(schema, [&] { return open_npz(find_path(file), schema); });
+  return open_source(schema, [&] { return open_npz(find_path(file), schema); });
 }
 
 Stream npy(const Str& file, const Schema& schema) {
   if (schema.size() != 1)
     throw error_here(err::schema_differs, file, "an npy file is one array: name one field, `as {x: f32[3]}`");
-  if (is_mock_data()) return mock_source(schema);
-  return open_or_absent(schema, [&] {
+  return open_source(schema, [&] {
     const Str path = find_path(file);
     note_opened(path);
     doors::NpyArray array = reading(path, [&] { return doors::read_npy(path); });

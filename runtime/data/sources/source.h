@@ -20,7 +20,8 @@ class Source : public StreamState {
 };
 
 /// The next line of the CSV file `path`, whose text is `text`; R3003 with its place for one that is damaged.
-inline bool next_row(doors::CsvReader& reader, std::vector<Str>& cells, const Str& text, const Str& path) {
+template <class Cells>
+bool next_row(doors::CsvReader& reader, Cells& cells, const Str& text, const Str& path) {
   try {
     return reader.next(cells);
   } catch (const doors::FormatError& error) {

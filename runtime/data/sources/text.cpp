@@ -7,6 +7,7 @@
 #include "ltr/streams.h"
 #include "runtime/data/known.h"
 #include "runtime/data/paths.h"
+#include "runtime/data/sources/records.h"
 #include "runtime/data/sources/source.h"
 #include "runtime/tensor/handle.h"
 
@@ -34,7 +35,7 @@ int32_t next_code_point(const Str& text, size_t& position) {
 
 class Characters : public Source {
  public:
-  Characters(Str path, const Str& text) : Source({{"ids", DType::I64, {}, ""}}), path_(std::move(path)) {
+  Characters(Str path, const Str& text) : Source(text_chars_record()), path_(std::move(path)) {
     std::vector<int32_t> points;
     points.reserve(text.size());
     size_t line = 1;
@@ -86,7 +87,7 @@ class Characters : public Source {
 
 class Lines : public Source {
  public:
-  explicit Lines(const std::vector<Str>& files) : Source({{"text", DType::U8, {}, "str"}}) {
+  explicit Lines(const std::vector<Str>& files) : Source(text_lines_record()) {
     for (const Str& path : files) {
       note_opened(path);
       const Str text = reading(path, [&] { return doors::read_file(path); });
@@ -124,7 +125,7 @@ class Lines : public Source {
 
 class Numbers : public Source {
  public:
-  explicit Numbers(int64_t n) : Source({{"i", DType::I64, {}, "int"}}), n_(n) {}
+  explicit Numbers(int64_t n) : Source(range_record()), n_(n) {}
   int64_t size() const override { return n_; }
   Str name_of(const ReadAt& at) const override { return fmt::format("record {}", at.index); }
   bool read(const ReadAt& at, Record& out) const override {
@@ -140,7 +141,7 @@ class Numbers : public Source {
 }  // namespace
 
 Stream text_chars(const Str& file) {
-  if (is_mock_data()) return mock_source({{"ids", DType::I64, {}, ""}});
+  if (is_mock_data()) return mock_source(text_chars_record());
   const Str path = find_path(file);
   note_opened(path);
   auto* source = new Characters(path, reading(path, [&] { return doors::read_file(path); }));
@@ -156,8 +157,7 @@ int64_t character_count(const Stream& stream) {
 }
 
 Stream text_lines(const Str& glob) {
-  if (is_mock_data()) return mock_source({{"text", DType::U8, {}, "str"}});
-  return open_or_absent({{"text", DType::U8, {}, "str"}}, [&] { return Stream(new Lines(find_files(glob))); });
+  return open_source(text_lines_record(), [&] { return Stream(new Lines(find_files(glob))); });
 }
 
 Stream range(int64_t n) {

@@ -4,8 +4,10 @@
 
 #include "doors/token_file.h"
 #include "ltr/streams.h"
+#include "runtime/data/known.h"
 #include "runtime/data/paths.h"
 #include "runtime/data/rows.h"
+#include "runtime/data/sources/records.h"
 #include "runtime/data/sources/source.h"
 #include "runtime/tensor/handle.h"
 
@@ -16,7 +18,7 @@ namespace {
 class TokenShards : public Source {
  public:
   TokenShards(const std::vector<Str>& files, int64_t window, int64_t stride)
-      : Source({{"tokens", DType::I32, {window}, ""}}), window_(window), stride_(stride) {
+      : Source(token_shards_record(window)), window_(window), stride_(stride) {
     for (const Str& path : files) {
       note_opened(path);
       doors::TokenFile tokens = reading(path, [&] { return doors::TokenFile(path); });
@@ -79,8 +81,8 @@ class TokenShards : public Source {
 Stream token_shards(const Str& glob, int64_t window, int64_t stride) {
   if (window < 1) throw error_here(err::out_of_range, "token_shards: window", window, "window >= 1");
   if (stride < 1) throw error_here(err::out_of_range, "token_shards: stride", stride, "stride >= 1");
-  if (is_mock_data()) return mock_source({{"tokens", DType::I32, {window}, ""}});
-  return Stream(new TokenShards(find_files(glob), window, stride));
+  return open_source(token_shards_record(window),
+                     [&] { return Stream(new TokenShards(find_files(glob), window, stride)); });
 }
 
 }  // namespace ltr

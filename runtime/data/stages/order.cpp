@@ -49,6 +49,36 @@ class Shuffle : public IndexStage {
   int64_t block_;
 };
 
+/// Shuffles a stream without end: permutes aligned blocks of half of `buffer` neighbours each, twice, the second time half a block
+/// later, so that records leave their blocks. One comes less than `buffer` places from its own.
+class EndlessShuffle : public IndexStage {
+ public:
+  EndlessShuffle(const Stream& inner, int64_t seed, int64_t buffer)
+      : IndexStage(inner), seed_(uint64_t(seed)), block_(std::max(buffer / 2, int64_t(1))) {}
+
+  int64_t size() const override { return kEndless; }
+  bool is_fixed() const override { return false; }
+
+  ReadAt move(const ReadAt& at) const override {
+    if (at.ordered) return at;
+    ReadAt out = at;
+    const int64_t later = block_ / 2;
+    const int64_t once = at.index < later ? at.index : later + moved(at.index - later, 1, at.epoch);
+    out.index = moved(once, 0, at.epoch);
+    return out;
+  }
+
+ private:
+  int64_t moved(int64_t index, uint64_t pass, int64_t epoch) const {
+    const int64_t block = index / block_;
+    const uint64_t key = random_key(seed_, "shuffle", {uint64_t(depth()), uint64_t(epoch), pass, uint64_t(block)});
+    return block * block_ + Permutation(block_, key)(index % block_);
+  }
+
+  uint64_t seed_;
+  int64_t block_;
+};
+
 /// Every `step`-th record from `first` on, `count` of them.
 class Slice : public IndexStage {
  public:
@@ -122,8 +152,9 @@ class FirstBatches : public IndexStage {
 Subset::Subset(const Stream& inner, std::vector<int64_t> indices) : IndexStage(inner), indices_(std::move(indices)) {}
 
 Stream shuffle(const Stream& stream, int64_t seed, const Option<int64_t>& buffer) {
-  need_end(stream, "shuffle");
   if (buffer && *buffer < 1) refuse("shuffle", "buffer", *buffer, "buffer >= 1");
+  if (buffer && stream.state()->size() == kEndless) return Stream(new EndlessShuffle(stream, seed, *buffer));
+  need_end(stream, "shuffle");
   return Stream(new Shuffle(stream, seed, buffer.value_or(0)));
 }
 

@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
 
 #include "ltr/streams.h"
 #include "runtime/api/error.h"
 #include "runtime/data/permutation.h"
-#include "runtime/data/rows.h"
+#include "runtime/data/stages/strata.h"
 #include "runtime/data/stages/subset.h"
-#include "runtime/tensor/handle.h"
 #include "runtime/tensor/random.h"
 
 namespace ltr {
@@ -75,46 +73,32 @@ std::vector<Stream> split_in_order(const Stream& stream, const std::vector<int64
   return parts;
 }
 
-/// The records of each value of the field `by`, in file order; under "" those that cannot be read, or lack it.
-std::map<Str, std::vector<int64_t>> strata(const Stream& stream, const Str& by) {
-  const StreamState& state = *stream.state();
-  const Schema& schema = state.schema();
-  const auto field = std::find_if(schema.begin(), schema.end(), [&](const FieldInfo& info) { return by == info.name; });
-  if (field == schema.end()) throw error_here(err::schema_differs, "split", "there is no field " + by);
-  const auto column = size_t(field - schema.begin());
-  std::map<Str, std::vector<int64_t>> out;
-  if (is_mock_data()) {
-    out[""].resize(size_t(state.size()));
-    std::iota(out[""].begin(), out[""].end(), int64_t(0));
-    return out;
+/// `k` parts that differ by one record at most, and so do those of each value in them: all are dealt one after the other.
+std::vector<Stream> deal_by(const Stream& stream, int64_t k, const Option<int64_t>& seed, const Str& by) {
+  const auto depth = uint64_t(stream.state()->depth());
+  std::vector<std::vector<int64_t>> parts;
+  parts.resize(size_t(k));
+  uint64_t stratum = 0;
+  size_t next = 0;
+  for (const auto& [value, indices] : strata(stream, by, "folds")) {
+    const auto n = int64_t(indices.size());
+    const Permutation permutation(n, random_key(uint64_t(seed.value_or(0)), "folds", {depth, stratum++}));
+    for (int64_t i = 0; i < n; ++i, ++next)
+      parts[next % size_t(k)].push_back(indices[size_t(seed.has_value() ? permutation(i) : i)]);
   }
-  Record record;
-  for (int64_t i = 0; i < state.size(); ++i) {
-    const Early found = read_early(state, i, record);
-    if (found == Early::LeftOut) continue;
-    if (found == Early::Bad) {
-      out[""].push_back(i);
-      continue;
-    }
-    const Cell& cell = record[column];
-    Str value = cell.text;
-    if (field->form == FieldForm::Option && cell.is_missing) {
-      out[""].push_back(i);
-      continue;
-    }
-    if (field->host[0] == 'i' || field->host[0] == 'b') value = std::to_string(cell.whole);
-    if (field->host[0] == 'f') value = text_of(cell.real);
-    if (field->host[0] == '\0') value = std::to_string(aten(cell.tensor).item().toLong());
-    out[value].push_back(i);
+  std::vector<Stream> streams;
+  for (std::vector<int64_t>& indices : parts) {
+    std::sort(indices.begin(), indices.end());
+    streams.emplace_back(new Subset(stream, std::move(indices)));
   }
-  return out;
+  return streams;
 }
 
 std::vector<Stream> split_by(const Stream& stream, const Floats& shares, const Option<int64_t>& seed, const Str& by) {
   const auto depth = uint64_t(stream.state()->depth());
   std::vector<std::vector<int64_t>> parts(shares.size());
   uint64_t stratum = 0;
-  for (const auto& [value, indices] : strata(stream, by)) {
+  for (const auto& [value, indices] : strata(stream, by, "split")) {
     const auto n = int64_t(indices.size());
     const Permutation permutation(n, random_key(uint64_t(seed.value_or(0)), "split", {depth, stratum++}));
     int64_t position = 0;
@@ -135,6 +119,29 @@ std::vector<Stream> split_by(const Stream& stream, const Floats& shares, const O
 }
 
 }  // namespace
+
+std::vector<Stream> folds(const Stream& stream, int64_t k, int64_t fold, const Option<int64_t>& seed,
+                          const Option<Str>& by) {
+  if (k < 2) throw error_here(err::out_of_range, "folds: k", k, "k >= 2");
+  if (fold < 0 || fold >= k)
+    throw error_here(err::out_of_range, "folds: fold", fold, fmt::format("fold in 0 .. {}", k));
+  need_end(stream, "folds");
+  const int64_t size = stream.state()->size();
+  if (size < k && !is_mock_data() && !stream.state()->is_absent())
+    throw error_here(err::stream_too_short, fmt::format("{} folds of {} records", k, size));
+  const Floats shares(size_t(k), 1.0 / double(k));
+  const std::vector<Stream> parts =
+      by.has_value() ? deal_by(stream, k, seed, *by) : split_in_order(stream, apportion(size, shares), seed);
+  // The rest stands in the order of the file.
+  std::vector<int64_t> rest;
+  for (int64_t other = 0; other < k; ++other) {
+    if (other == fold) continue;
+    const auto* part = static_cast<const IndexStage*>(parts[size_t(other)].state());
+    for (int64_t i = 0; i < part->size(); ++i) rest.push_back(part->move({0, i}).index);
+  }
+  std::sort(rest.begin(), rest.end());
+  return {Stream(new Subset(stream, std::move(rest))), parts[size_t(fold)]};
+}
 
 std::vector<Stream> split(const Stream& stream, const Ints& counts, const Option<int64_t>& seed,
                           const Option<Str>& by) {

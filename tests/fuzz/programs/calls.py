@@ -36,7 +36,10 @@ resize(rand({c}, {h}, {w}), {n}, 3); center_crop(rand({c}, {h}, {w}), 2, 3); ran
 random_resized_crop(rand({c}, {h}, {w}), 3, 2); random_flip(rand({c}, {h}, {w})); random_vflip(rand({c}, {h}, {w})); random_rotation(rand({c}, {h}, {w}), 5.0)
 pad_image(rand({c}, {h}, {w}), 2); to_float(randint(0, 255, [{h}]).to(u8)); normalize(rand(3, {h}, {w}), [0.5, 0.5, 0.5], [0.2, 0.2, 0.2])
 grayscale(rand(3, {h}, {w})); color_jitter(rand(3, {h}, {w}), brightness = 0.2); gaussian_blur(rand({c}, {h}, {w}), 3, 1.0); auto_contrast(rand({c}, {h}, {w}))
-posterize(randint(0, 255, [{h}]).to(u8), 4); solarize(rand({c}, {h}), 0.5); random_erasing(rand(3, {h}, {w}))
+posterize(randint(0, 255, [{h}]).to(u8), 4); solarize(rand({c}, {h}), 0.5); random_erasing(rand(3, {h}, {w})); equalize(randint(0, 255, [3, {h}, {w}]).to(u8)); sharpness(rand(3, {h}, {w}), 1.5); random_perspective(rand({c}, {h}, {w}))
+rand_augment(randint(0, 255, [3, {h}, {w}]).to(u8), ops = 2); trivial_augment(randint(0, 255, [3, {h}, {w}]).to(u8)); mixup(rand({b}, {c}, {h}, {w}), randint(0, 3, [{b}]), 3); cutmix(rand({b}, {c}, {h}, {w}), randint(0, 3, [{b}]), 3)
+random_flip_pair(rand({c}, {h}, {w}), zeros(1, {h}, {w}).to(u8)); random_vflip_pair(rand({c}, {h}, {w}), zeros(1, {h}, {w}).to(u8)); random_crop_pair(rand({c}, {h}, {w}), zeros(1, {h}, {w}).to(u8), 2, 2, padding = 1)
+random_resized_crop_pair(rand({c}, {h}, {w}), zeros(1, {h}, {w}).to(u8), 3, 2); random_rotation_pair(rand({c}, {h}, {w}), zeros(1, {h}, {w}).to(u8), 5.0); resize_pair(rand({c}, {h}, {w}), zeros(1, {h}, {w}).to(u8), 3, 2)
 soft_cross_entropy(randn({b}, {c}), softmax(randn({b}, {c}), 1)); nll(log_softmax(randn({b}, {c}), 1), randint(0, {c}, [{b}])); bce(rand({b}), rand({b}))
 bce_with_logits(randn({b}), rand({b})); focal(randn({b}, {c}), randint(0, {c}, [{b}])); dice(rand({b}, {c}), rand({b}, {c})); hinge(randn({b}), ones({b}))
 ctc(log_softmax(randn({n}, {b}, {c}), 2), randint(1, {c}, [{b}, 2]), full({b}, {n}), full({b}, 2)); contrastive(randn({b}, {c}), randn({b}, {c}))
@@ -112,9 +115,10 @@ ranked: RetrievalPrecision(top_k=2) RetrievalRecall() RetrievalHitRate() Retriev
 """
 
 STAGES = ("shuffle({b})", "shuffle(1, buffer = 4)", "map(same)", "map(same, on_bad = skip(3))", "take({n})", "skip(1)", "shard(0, 2)", "repeat(2)", "cache()",
-          "cache(limit = 2 MiB)", "prefetch({b})", 'select("u", "n")', "concat(base)", "bucket(by = s => s.n, width = 2)")
+          "cache(limit = 2 MiB)", "prefetch({b})", 'select("u", "n")', "concat(base)", "bucket(by = s => s.n, width = 2)", "sample(s => 1.0 + s.n, seed = {n})", 'sample("n", seed = 1, count = 2, replacement = false)',
+          'balance(by = "n", seed = 2)', "balance(by = s => s.n % 2, seed = 1, count = {b})")
 SOURCES = ('mnist()', 'fashion_mnist("none")', 'cifar10()', 'idx("none.idx") as {{image: u8[2, 2]}}', 'npz("none.npz") as {{x: float[{b}]}}', 'npy("none.npy") as {{x: float[{b}]}}',
-           'csv("none.csv", sep = ";") as {{x: float, y: option[str]}}', 'jsonl("none/*.jsonl") as {{x: float}}', 'wav("none/*.wav")', 'text_lines("none/*.txt")',
+           'csv("none.csv", sep = ";") as {{x: float, y: option[str]}}', 'jsonl("none/*.jsonl") as {{x: float}}', 'audio("none/*.wav")', 'cifar100()', 'sqlite("none.db", "select x from t") as {{x: float}}', 'tar_shards("none/*.tar") as {{png: u8[3, ?, ?], cls: int}}', 'text_lines("none/*.txt")',
            'text_chars("none.txt")', 'token_shards("none/*.bin", window = {h})', 'image_folder("none")')
 RULES = ("SGD({}, momentum = 0.5)", "Adam({})", "AdamW({})", "NAdam({})", "RAdam({})", "Adamax({})", "RMSprop({})", "Adadelta({})", "Adagrad({})", "Rprop({})",
          "Adafactor({})", "Muon({})", "Lion({})", "Lamb({})", "Lars({})")
@@ -175,6 +179,7 @@ class Calls:
                 "  fn row(s: {i: int}) -> {u: float[2], n: int} = (u = ones(2) * s.i, n = s.i)", "  fn same(s: {u: float[2], n: int}) -> {u: float[2], n: int} = s",
                 "  fn even(s: {u: float[2], n: int}) -> bool = s.n % 2 == 0", "  fn added(s: {i: int}) -> {more: float} = (more = 1.0 * s.i)",
                 "  let base = range(16) |> filter(low) |> map(row)", "  fn low(s: {i: int}) -> bool = s.i < 14", "  let other = range(16) |> map(added)", "  let seen = facts(base)",
+                '  let cut = base |> folds(4, 1, seed = 1, by = "n")',
                 '  let words = vocab(range(4) |> map(s => (t = "a b")), of = "t", max = 10)',
                 f"  train = base |> {stages} |> collate(2, drop_last = true)", f"  val = {other} |> collate(4)",
                 "  test = base |> window(2) |> select(\"n\") |> take(2) |> map(s => (n = s.n[0])) |> collate(2)", "}"]

@@ -46,7 +46,8 @@ REDUCTIONS = {
 
 VISION = ("save_png, random_affine, image_grid, resize, center_crop, random_crop, random_resized_crop, random_flip, random_vflip, "
           "random_rotation, pad_image, to_float, normalize, grayscale, color_jitter, gaussian_blur, auto_contrast, posterize, "
-          "solarize, random_erasing")
+          "solarize, random_erasing, equalize, sharpness, random_perspective, rand_augment, trivial_augment, mixup, cutmix, random_flip_pair, "
+          "random_vflip_pair, random_crop_pair, random_resized_crop_pair, random_rotation_pair, resize_pair")
 
 
 class Variety:

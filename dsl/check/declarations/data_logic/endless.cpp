@@ -24,17 +24,27 @@ std::optional<ExprView> find_endless_zip(const node::Op& zip, const DataObject& 
   return left ? left : find_endless(program.exprs[zip.args[1]], data, program);
 }
 
+/// Whether a stage needs all records that come in. A shuffle of so many at a time does not.
+bool wants_end(const ExprView& stage, const Program& program) {
+  const auto* op = stage.get<node::Op>();
+  const bool is_buffered = stage_of(stage) == Id::Shuffle && op != nullptr && op->args.size() > 2 &&
+                           !program.exprs[op->args[2]].is<node::NoneConst>();
+  return library::info(stage_of(stage)).wants_end && !is_buffered;
+}
+
 void find_inputs(Context& cx, const ExprView& expr, const DataObject& data) {
   for_each_child(expr, [&](ExprId child) { find_inputs(cx, cx.at(child), data); });
-  const library::Function& stage = library::info(stage_of(expr));
   const auto input = input_of(expr, cx.program);
-  if (!stage.wants_end || !input) return;
+  if (!wants_end(expr, cx.program) || !input) return;
   const auto endless = find_endless(cx.at(*input), data, cx.program);
   if (!endless) return;
-  const std::string name(stage.name);
-  cx.report(diag::endless_input(expr.span, name)
-                .label(endless->span, "this goes on for ever")
-                .help("put `{}` in front of `repeat`, or say how often: `repeat(10)`", name));
+  const std::string name(library::info(stage_of(expr)).name);
+  diagnostics::Diagnostic diagnostic = diag::endless_input(expr.span, name)
+                                           .label(endless->span, "this goes on for ever")
+                                           .help("put `{}` in front of `repeat`, or say how often: `repeat(10)`", name);
+  if (stage_of(expr) == Id::Shuffle)
+    diagnostic.help("or shuffle so many neighbours at a time: `shuffle(1, buffer = 1000)`");
+  cx.report(std::move(diagnostic));
 }
 
 }  // namespace
@@ -56,7 +66,7 @@ std::optional<ExprView> find_endless(const ExprView& expr, const DataObject& dat
     return list != nullptr ? all_endless(list->elements, data, program) : std::nullopt;
   }
   // What wants an end is an error of its own, E0517.
-  if (library::info(stage).wants_end) return std::nullopt;
+  if (wants_end(stream, program)) return std::nullopt;
   const auto input = input_of(stream, program);
   return input ? find_endless(program.exprs[*input], data, program) : std::nullopt;
 }

@@ -204,6 +204,27 @@ bool report_unquoted(const Given& by, const Type& stream, Scope& scope) {
 
 }  // namespace
 
+Expr value_by(const ExprView& stream, const Given& by, const WantedValue& wanted, CallSite& site) {
+  Context& cx = site.scope.cx;
+  if (by.value == nullptr || by.value->get<ast::StrLiteral>() == nullptr) {
+    if (report_unquoted(by, stream.type, site.scope)) return error_at(site.span);
+    return mapped_value(stream, by, wanted.made, site);
+  }
+  Expr field = check_given(by, site.scope);
+  const std::string word = text_of(field);
+  const auto found = std::find_if(stream.type.fields.begin(), stream.type.fields.end(),
+                                  [&](const TypeField& one) { return one.name == word; });
+  const bool is_there = found != stream.type.fields.end();
+  if (is_there && wanted.fits(found->type)) return field;
+  std::vector<std::string> known;
+  for (const TypeField& one : stream.type.fields) known.push_back(one.name);
+  diagnostics::Diagnostic diagnostic = diag::unknown_field(
+      field.span, "the stream", is_there ? word + "` " + wanted.description + ", and no `" + word : word);
+  if (!did_you_mean(diagnostic, word, field.span, known)) note_known(diagnostic, known);
+  cx.report(std::move(diagnostic));
+  return error_at(site.span);
+}
+
 /// The numbers that `by` gives are a stream of their own beside that of the records.
 Expr rule_bucket(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
@@ -217,31 +238,10 @@ Expr rule_bucket(const FnInfo& op, CallSite& site) {
   const Given& by = *(*bound)[1];
   Expr width = (*bound)[2] != nullptr ? check_given_as(*(*bound)[2], Type::of(Kind::Int), site.scope, "`width`")
                                       : int_const(8, site.span);
-  const auto* name = by.value != nullptr ? by.value->get<ast::StrLiteral>() : nullptr;
-  Expr sizes;
-  if (name != nullptr) {
-    const Expr field = check_given(by, site.scope);
-    const std::string word = text_of(field);
-    const auto found = std::find_if(stream.type.fields.begin(), stream.type.fields.end(),
-                                    [&](const TypeField& one) { return one.name == word; });
-    const bool has_length = found != stream.type.fields.end() &&
-                            (found->type.kind == Kind::Str || (found->type.is_tensor() && !found->type.dims.empty()));
-    if (!has_length) {
-      std::vector<std::string> known;
-      for (const TypeField& one : stream.type.fields) known.push_back(one.name);
-      diagnostics::Diagnostic diagnostic =
-          diag::unknown_field(field.span, "the stream", word + "` of some length, and no `" + word);
-      if (found == stream.type.fields.end()) diagnostic = diag::unknown_field(field.span, "the stream", word);
-      if (!did_you_mean(diagnostic, word, field.span, known)) note_known(diagnostic, known);
-      cx.report(std::move(diagnostic));
-      return error_at(site.span);
-    }
-    sizes = field;
-  } else if (report_unquoted(by, stream.type, site.scope)) {
-    return error_at(site.span);
-  } else {
-    sizes = mapped_value(stream, by, Type::of(Kind::Int), site);
-  }
+  const auto has_length = [](const Type& type) {
+    return type.kind == Kind::Str || (type.is_tensor() && !type.dims.empty());
+  };
+  Expr sizes = value_by(stream, by, {Type::of(Kind::Int), has_length, "of some length"}, site);
   if (sizes.type.is_error() || width.type.is_error()) return error_at(site.span);
   if (const auto* number = width.get<node::IntConst>(); number != nullptr && number->value < 1) {
     cx.report(diag::out_of_range(width.span, "`bucket` needs a width of at least 1"));

@@ -1,33 +1,9 @@
 #include "dsl/check/declarations/declarations.h"
+#include "dsl/check/expressions/call.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/check/library/shape_rules/streams.h"
 
 namespace ltr::check {
-
-namespace {
-
-Type tensor(Element element, const std::vector<Polynomial>& sizes) {
-  std::vector<Dim> dims;
-  for (const Polynomial& size : sizes) dims.push_back({.size = size, .group = 0});
-  return Type::tensor(element, std::move(dims));
-}
-
-/// What a call of a source without a schema of its own delivers.
-Expr source(const FnInfo& op, std::vector<TypeField> fields, std::vector<Expr> args, CallSite& site) {
-  return typed_call(op, stream_of(std::move(fields)), site, std::move(args));
-}
-
-std::optional<std::vector<Expr>> arguments(const FnInfo& op, CallSite& site) {
-  Binding binding;
-  return op_arguments(op, site, binding);
-}
-
-/// The size that an argument gives.
-Polynomial size_of(const ExprView& arg, CallSite& site) {
-  return arg.type.value ? *arg.type.value : site.scope.cx.program.atoms.unknown();
-}
-
-}  // namespace
 
 Type stream_of(std::vector<TypeField> fields, bool is_batched) {
   Type type = Type::of(Kind::Stream);
@@ -65,67 +41,28 @@ bool check_record(const std::vector<TypeField>& fields, Span span, Context& cx) 
   return true;
 }
 
-Expr rule_digits(const FnInfo& op, CallSite& site) {
-  auto args = arguments(op, site);
+// Sizes that files say differ from call to call, so each call has its own.
+Expr rule_source(const FnInfo& op, CallSite& site) {
+  Context& cx = site.scope.cx;
+  Binding binding;
+  auto args = op_arguments(op, site, binding);
   if (!args) return error_at(site.span);
-  return source(op, {{"image", tensor(Element::U8, {28, 28})}, {"label", tensor(Element::U8, {})}}, std::move(*args),
-                site);
-}
-
-Expr rule_cifar10(const FnInfo& op, CallSite& site) {
-  auto args = arguments(op, site);
-  if (!args) return error_at(site.span);
-  return source(op, {{"image", tensor(Element::U8, {3, 32, 32})}, {"label", tensor(Element::U8, {})}}, std::move(*args),
-                site);
+  Type type = substitute(op.result, binding, cx);
+  forget_unbound(type, free_atoms(op), cx);
+  AtomTable& atoms = cx.program.atoms;
+  for (TypeField& field : type.fields) {
+    if (field.type.kind == Kind::Int) field.type = Type::host_int(atoms.unknown());
+    for (Dim& dim : field.type.dims) {
+      if (atoms.mentions_unknown(dim.size)) dim.size = atoms.unknown();
+    }
+  }
+  return typed_call(op, std::move(type), site, std::move(*args));
 }
 
 Expr rule_text_chars(const FnInfo& op, CallSite& site) {
-  auto args = arguments(op, site);
-  if (!args) return error_at(site.span);
-  Expr stream = source(op, {{"ids", tensor(Element::I64, {})}}, std::move(*args), site);
-  stream.type.has_vocab = true;
+  Expr stream = rule_source(op, site);
+  stream.type.has_vocab = !stream.type.is_error();
   return stream;
-}
-
-Expr rule_text_lines(const FnInfo& op, CallSite& site) {
-  auto args = arguments(op, site);
-  if (!args) return error_at(site.span);
-  return source(op, {{"text", Type::of(Kind::Str)}}, std::move(*args), site);
-}
-
-Expr rule_token_shards(const FnInfo& op, CallSite& site) {
-  auto args = arguments(op, site);
-  if (!args) return error_at(site.span);
-  const Polynomial window = size_of((*args)[1], site);
-  return source(op, {{"tokens", tensor(Element::I32, {window})}}, std::move(*args), site);
-}
-
-Expr rule_image_folder(const FnInfo& op, CallSite& site) {
-  auto args = arguments(op, site);
-  if (!args) return error_at(site.span);
-  AtomTable& atoms = site.scope.cx.program.atoms;
-  const Polynomial channels = size_of((*args)[1], site);
-  const Polynomial height = atoms.unknown(), width = atoms.unknown();
-  return source(op, {{"image", tensor(Element::U8, {channels, height, width})}, {"label", tensor(Element::I64, {})}},
-                std::move(*args), site);
-}
-
-Expr rule_wav(const FnInfo& op, CallSite& site) {
-  auto args = arguments(op, site);
-  if (!args) return error_at(site.span);
-  AtomTable& atoms = site.scope.cx.program.atoms;
-  const Polynomial channels = atoms.unknown(), samples = atoms.unknown();
-  return source(op,
-                {{"audio", tensor(Element::Float, {channels, samples})},
-                 {"rate", Type::host_int(atoms.unknown())},
-                 {"path", Type::of(Kind::Str)}},
-                std::move(*args), site);
-}
-
-Expr rule_range(const FnInfo& op, CallSite& site) {
-  auto args = arguments(op, site);
-  if (!args) return error_at(site.span);
-  return source(op, {{"i", Type::host_int(site.scope.cx.program.atoms.unknown())}}, std::move(*args), site);
 }
 
 // The schema is the argument that is named `as`.
@@ -136,7 +73,8 @@ Expr rule_table(const FnInfo& op, CallSite& site) {
     schema = site.given.back().checked->type;
     site.given.pop_back();
   }
-  auto args = arguments(op, site);
+  Binding binding;
+  auto args = op_arguments(op, site, binding);
   if (!args || (schema && schema->is_error())) return error_at(site.span);
   if (!schema) {
     cx.report(diag::schema_needed(site.span, op.name)
@@ -148,7 +86,7 @@ Expr rule_table(const FnInfo& op, CallSite& site) {
     return error_at(site.span);
   }
   if (!check_record(schema->fields, site.span, cx)) return error_at(site.span);
-  return source(op, schema->fields, std::move(*args), site);
+  return typed_call(op, stream_of(std::move(schema->fields)), site, std::move(*args));
 }
 
 /// `synthetic(n, fn)` is `range(n) |> map(fn)`.

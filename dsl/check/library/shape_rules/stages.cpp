@@ -378,6 +378,19 @@ Expr rule_select_fields(const FnInfo& op, CallSite& site) {
   return typed_call(op, std::move(type), site, {std::move(stream), std::move(list)});
 }
 
+bool names_field(const ExprView& name, const Type& stream, Context& cx) {
+  std::vector<std::string> known;
+  for (const TypeField& candidate : stream.fields) known.push_back(candidate.name);
+  const auto* word = name.get<node::StrConst>();
+  if (word == nullptr || std::find(known.begin(), known.end(), word->text) != known.end()) return true;
+  diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, "the stream", word->text);
+  if (const auto near = diagnostics::suggest(word->text, known))
+    diagnostic.help("did you mean \"{}\"?", *near).guess(name.span, "\"" + *near + "\"");
+  if (diagnostic.helps.empty()) note_known(diagnostic, known);
+  if (!is_told_missing(stream, word->text, cx)) cx.report(std::move(diagnostic));
+  return false;
+}
+
 Expr rule_split_stream(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
   const Expr stream = *site.given[0].checked;
@@ -413,18 +426,7 @@ Expr rule_split_stream(const FnInfo& op, CallSite& site) {
   std::vector<Expr> args = {stream, parts};
   const size_t by = op.params.size() - 1;
   if (const Given* given = (*bound)[by]; given != nullptr && op.params[by].name == "by") {
-    const Expr field = check_given(*given, site.scope);
-    std::vector<std::string> known;
-    for (const TypeField& candidate : stream.type.fields) known.push_back(candidate.name);
-    const auto* word = field.get<node::StrConst>();
-    if (word != nullptr && std::find(known.begin(), known.end(), word->text) == known.end()) {
-      diagnostics::Diagnostic diagnostic = diag::unknown_field(field.span, "the stream", word->text);
-      if (const auto near = diagnostics::suggest(word->text, known))
-        diagnostic.help("did you mean \"{}\"?", *near).guess(field.span, "\"" + *near + "\"");
-      if (diagnostic.helps.empty()) note_known(diagnostic, known);
-      if (!is_told_missing(stream.type, word->text, cx)) cx.report(std::move(diagnostic));
-      return error_at(site.span);
-    }
+    if (!names_field(check_given(*given, site.scope), stream.type, cx)) return error_at(site.span);
   }
   for (size_t i = 2; i < op.params.size(); ++i) {
     if ((*bound)[i] != nullptr) {

@@ -18,4 +18,15 @@ Expr map_stream(Expr stream, bool is_numbered, CallSite& site);
 /// What the function that is `given` makes of each record of `stream`, one `wanted` value: a stream of it alone.
 Expr mapped_value(const ExprView& stream, const Given& given, const Type& wanted, CallSite& site);
 
+/// What `by` of a stage gives of each record.
+struct WantedValue {
+  Type made;                       ///< what a function makes
+  bool (*fits)(const Type& type);  ///< whether a field has one
+  const char* description;         ///< of such a field
+};
+/// The name of the field that `by` names, or a stream of what the function that it is makes.
+Expr value_by(const ExprView& stream, const Given& by, const WantedValue& wanted, CallSite& site);
+/// Whether `name`, if it is a text that is known, names a field of `stream`; E-reports it otherwise.
+bool names_field(const ExprView& name, const Type& stream, Context& cx);
+
 }  // namespace ltr::check

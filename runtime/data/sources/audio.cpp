@@ -1,6 +1,6 @@
-// `wav`: sound, decoded when it is read.
+// `audio`: sound, decoded when it is read.
 
-#include "doors/wav.h"
+#include "doors/sound.h"
 
 #include <memory>
 
@@ -9,6 +9,8 @@
 #include "ltr/streams.h"
 #include "runtime/data/known.h"
 #include "runtime/data/paths.h"
+#include "runtime/data/rows.h"
+#include "runtime/data/sources/records.h"
 #include "runtime/data/sources/source.h"
 #include "runtime/tensor/dtype.h"
 #include "runtime/tensor/handle.h"
@@ -17,13 +19,9 @@ namespace ltr {
 
 namespace {
 
-Schema sound_schema() {
-  return {{"audio", DType::Float, {-1, -1}, ""}, {"rate", DType::I64, {}, "int"}, {"path", DType::U8, {}, "str"}};
-}
-
 class Sounds : public Source {
  public:
-  Sounds(const Str& pattern, std::vector<Str> files) : Source(sound_schema()), files_(std::move(files)) {
+  Sounds(const Str& pattern, std::vector<Str> files) : Source(audio_record()), files_(std::move(files)) {
     note_opened(pattern, files_);
     note_records(pattern, size());
   }
@@ -34,13 +32,13 @@ class Sounds : public Source {
   bool read(const ReadAt& at, Record& out) const override {
     const Str& path = files_[size_t(at.index)];
     // The tensor keeps the samples as they were read.
-    const auto wav = std::make_shared<doors::Wav>(reading(path, [&] { return doors::read_wav(path); }));
-    const at::Tensor audio = at::from_blob(
-        wav->samples.data(), {wav->channels, int64_t(wav->samples.size()) / wav->channels}, [wav](void*) {},
+    const auto sound = std::make_shared<doors::Sound>(reading(path, [&] { return doors::read_sound(path); }));
+    const at::Tensor samples = at::from_blob(
+        sound->samples.data(), {sound->channels, int64_t(sound->samples.size()) / sound->channels}, [sound](void*) {},
         at::TensorOptions().dtype(at::kFloat));
     out.resize(3);
-    out[0].tensor = give(audio.to(scalar_type(DType::Float)));
-    out[1].whole = wav->rate;
+    out[0].tensor = give(samples.to(scalar_type(DType::Float)));
+    out[1].whole = sound->rate;
     out[2].text = path;
     return true;
   }
@@ -51,9 +49,8 @@ class Sounds : public Source {
 
 }  // namespace
 
-Stream wav(const Str& glob) {
-  if (is_mock_data()) return mock_source(sound_schema());
-  return open_or_absent(sound_schema(), [&] {
+Stream audio(const Str& glob) {
+  return open_source(audio_record(), [&] {
     Str pattern;
     std::vector<Str> files = find_files(glob, &pattern);
     return Stream(new Sounds(pattern, std::move(files)));

@@ -1,0 +1,117 @@
+#include "runtime/data/sources/table.h"
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+
+#include <ATen/ATen.h>
+
+#include "runtime/api/suggest.h"
+#include "runtime/data/image_cells.h"
+#include "runtime/data/json_cells.h"
+#include "runtime/data/row_records.h"
+#include "runtime/tensor/dtype.h"
+#include "runtime/tensor/handle.h"
+
+namespace ltr {
+
+Table::Table(Schema fields, Str path, Str word, Str folder)
+    : Source(std::move(fields)), path_(std::move(path)), word_(std::move(word)), folder_(std::move(folder)) {
+  for (const FieldInfo& field : schema_) columns_.emplace_back(field);
+}
+
+void Table::check() const {
+  if (!bad_.empty()) refuse(bad_.begin()->first, bad_.begin()->second);
+}
+
+void Table::reserve(size_t rows) {
+  for (Column& column : columns_) column.reserve(rows);
+}
+
+void Table::end_row(int64_t number, const Str& fault) {
+  if (!fault.empty()) bad_.emplace(size_, fault);
+  for (Column& column : columns_) {
+    if (column.size() == size_t(size_)) column.push_nothing();
+  }
+  const int64_t more = number - size_;
+  if (numbers_.empty() || numbers_.rbegin()->second != more) numbers_.emplace_hint(numbers_.end(), size_, more);
+  ++size_;
+}
+
+void Table::note_number(size_t field, int64_t number, double value, std::string_view shown) {
+  if (std::isfinite(value) || not_finite_count_++ > 0) return;
+  not_finite_ = fmt::format("{}{}{}: the field {} is {}", path_, word_, number, schema_[field].name,
+                            shown.empty() ? "empty, taken as nan" : shown);
+}
+
+Str Table::not_finite() const { return not_finite_text(not_finite_, not_finite_count_); }
+
+int64_t Table::number_of(int64_t row) const { return row + std::prev(numbers_.upper_bound(row))->second; }
+
+void Table::refuse(int64_t row, const Str& fault) const {
+  throw with_help(error_at(location(), err::bad_record, place_of(row), fault),
+                  "mend it, or leave such records out: map(…, on_bad = skip(10))");
+}
+
+/// Bytes that are a tensor: an image, or its numbers as they lie in memory.
+Cell Table::decoded(size_t field, int64_t row, std::string_view bytes) const {
+  const FieldInfo& info = schema_[field];
+  try {
+    if (is_image(info) && !folder_.empty())
+      return image_of_file((std::filesystem::path(folder_) / Str(bytes)).string(), info);
+    const int64_t wanted = row_bytes(info);
+    if (is_image(info) && wanted != int64_t(bytes.size())) return image_of_bytes(bytes, info);
+    if (wanted != int64_t(bytes.size())) throw Misfit{fmt::format("{} bytes, not {}", bytes.size(), wanted)};
+    at::Tensor tensor = at::empty(info.dims, at::TensorOptions().dtype(scalar_type(info.dtype)));
+    std::memcpy(tensor.data_ptr(), bytes.data(), bytes.size());
+    Cell cell;
+    cell.tensor = give(tensor);
+    return cell;
+  } catch (const Misfit& misfit) {
+    refuse(row, fmt::format("the field {}: {}", info.name, misfit.text));
+  }
+}
+
+bool Table::read(const ReadAt& at, Record& out) const {
+  const auto row = size_t(at.index);
+  if (const auto bad = bad_.find(at.index); bad != bad_.end()) refuse(bad->first, bad->second);
+  out.resize(columns_.size());
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const Column& column = columns_[i];
+    const FieldInfo& field = schema_[i];
+    Cell& cell = out[i];
+    cell.is_missing = column.is_missing(row);
+    if (column.kind() == CellKind::Text) {
+      if (field.host[0] == '\0')
+        cell = decoded(i, at.index, column.bytes(row));
+      else
+        cell.text = column.bytes(row);
+      continue;
+    }
+    const bool is_real = column.kind() == CellKind::Real;
+    if (is_real)
+      cell.real = column.real(row);
+    else
+      cell.whole = column.whole(row);
+    if (field.host[0] != '\0') continue;
+    const at::Scalar value = is_real ? at::Scalar(cell.real) : at::Scalar(cell.whole);
+    cell.tensor = give(at::scalar_tensor(value, at::TensorOptions().dtype(scalar_type(field.dtype))));
+  }
+  return true;
+}
+
+Str fault_of(const FieldInfo& field, std::string_view cell) {
+  if (!cell.empty()) return fmt::format("the field {} is \"{}\", but {} is wanted", field.name, cell, type_text(field));
+  return fmt::format("the field {} is empty; {} has no value for that, option[{}] has none", field.name,
+                     type_text(field), type_text(field));
+}
+
+Error no_column(const Str& path, const char* word, const Str& name, const std::vector<Str>& names) {
+  const Str near = nearest(name, names);
+  return error_here(err::schema_differs, path,
+                    fmt::format("there is no {} {}{} (there are: {})", word, name,
+                                near.empty() ? "" : fmt::format("; did you mean {}?", near), fmt::join(names, ", ")));
+}
+
+}  // namespace ltr
