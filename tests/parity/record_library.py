@@ -64,6 +64,7 @@ row("Unfold((2, 3), dilation = (2, 1), padding = (1, 0), stride = (2, 1))(x)", I
     nn.Unfold((2, 3), dilation=(2, 1), padding=(1, 0), stride=(2, 1)))
 row("Fold(output = (5, 6), kernel = (2, 3), padding = (0, 1), stride = (1, 2))(x)", (2, 12, 12),
     nn.Fold((5, 6), (2, 3), padding=(0, 1), stride=(1, 2)))
+row("unfold(x, 3, step = 2)", LINE, lambda x: x.unfold(-1, 3, 2))
 
 # Norms.
 row("LocalResponseNorm(3, alpha = 0.5, beta = 0.75, k = 2.0)(x)", IMAGE, nn.LocalResponseNorm(3, 0.5, 0.75, 2.0))
@@ -87,6 +88,7 @@ for program, twin in {
 row(f"outer(x, wave(4, 1.0))", (6,), lambda x: torch.outer(x, wave([4], 1.0)))
 row("trace(x)", (5, 5), torch.trace)
 row(f"kron(x, {text((2, 3), 1.0)})", (3, 2), lambda x: torch.kron(x, wave([2, 3], 1.0)))
+row(f"cross(x, {text((2, 4, 3), 1.0)})", (2, 4, 3), lambda x: torch.linalg.cross(x, wave([2, 4, 3], 1.0)))
 for p in (1.0, 2.0, 3.0):
     row(f"cdist(x, {text((2, 3, 5), 1.0)}, p = {p})", (2, 4, 5), lambda x, p=p: torch.cdist(x, wave([2, 3, 5], 1.0), p))
 row(f"pairwise_distance(x, {Y_TEXT})", ROWS, lambda x: F.pairwise_distance(x, Y))
@@ -98,10 +100,42 @@ row("nanmean(where(x > 0.5, log(full(6, 5, -1.0)), x))", ROWS, lambda x: torch.n
 row("cov(x)", ROWS, torch.cov)
 row("corrcoef(x)", ROWS, torch.corrcoef)
 
-# Losses, reduced in both ways.
+# Losses of each sample or element.
+for program, twin in {
+        f"cross_entropy(x, {LABELS}, reduction = none)": lambda x: F.cross_entropy(x, LABEL, reduction="none"),
+        f"cross_entropy(x, {LABELS}, weight = {CLASS_WEIGHTS}, ignore_index = 1, label_smoothing = 0.1, reduction = none)":
+            lambda x: F.cross_entropy(x, LABEL, weight=CLASS_WEIGHT, ignore_index=1, label_smoothing=0.1, reduction="none"),
+        f"cross_entropy(x.reshape(2, 5, 3), {LABELS}.reshape(2, 3), reduction = none)":
+            lambda x: F.cross_entropy(x.reshape(2, 5, 3), LABEL.reshape(2, 3), reduction="none"),
+        f"soft_cross_entropy(x, softmax({Y_TEXT}, 1), weight = {CLASS_WEIGHTS}, label_smoothing = 0.1, reduction = none)":
+            lambda x: F.cross_entropy(x, F.softmax(Y, 1), weight=CLASS_WEIGHT, label_smoothing=0.1, reduction="none"),
+        f"nll(log_softmax(x, 1), {LABELS}, weight = {CLASS_WEIGHTS}, ignore_index = 2, reduction = none)":
+            lambda x: F.nll_loss(F.log_softmax(x, 1), LABEL, weight=CLASS_WEIGHT, ignore_index=2, reduction="none"),
+        f"bce(sigmoid(x), {TRUTHS}, reduction = none)": lambda x: F.binary_cross_entropy(x.sigmoid(), TRUTH, reduction="none"),
+        f"bce_with_logits(x, abs({Y_TEXT}), reduction = none)":
+            lambda x: F.binary_cross_entropy_with_logits(x, Y.abs(), reduction="none"),
+        f"hinge(x, {SIGN_TEXT}, reduction = none)": lambda x: F.hinge_embedding_loss(x, SIGNS, reduction="none"),
+        f"mse(x, {Y_TEXT}, reduction = none)": lambda x: F.mse_loss(x, Y, reduction="none"),
+        f"l1(x, {Y_TEXT}, reduction = none)": lambda x: F.l1_loss(x, Y, reduction="none"),
+        f"smooth_l1(x, {Y_TEXT}, beta = 0.5, reduction = none)": lambda x: F.smooth_l1_loss(x, Y, beta=0.5, reduction="none"),
+        f"huber(x, {Y_TEXT}, delta = 0.5, reduction = none)": lambda x: F.huber_loss(x, Y, delta=0.5, reduction="none"),
+        f"kl_div(log_softmax(x, 1), softmax({Y_TEXT}, 1), reduction = none)":
+            lambda x: F.kl_div(F.log_softmax(x, 1), F.softmax(Y, 1), reduction="none"),
+        f"poisson_nll(x, abs({Y_TEXT}), reduction = none)": lambda x: F.poisson_nll_loss(x, Y.abs(), reduction="none"),
+        f"gaussian_nll(x, {Y_TEXT}, abs({text(ROWS, 3.0)}) + 0.1, reduction = none)":
+            lambda x: F.gaussian_nll_loss(x, Y, wave(ROWS, 3.0).abs() + 0.1, reduction="none"),
+        f"cosine_embedding(x, {Y_TEXT}, sign(wave(6, 1.0)), margin = 0.2, reduction = none)":
+            lambda x: F.cosine_embedding_loss(x, Y, wave([6], 1.0).sign(), margin=0.2, reduction="none"),
+        f"triplet_margin(x, {Y_TEXT}, {text(ROWS, 3.0)}, reduction = none)":
+            lambda x: F.triplet_margin_loss(x, Y, wave(ROWS, 3.0), reduction="none"),
+        f"sigmoid_focal(x, {TRUTHS}, alpha = 0.3, gamma = 1.5, reduction = none)":
+            lambda x: torchvision.ops.sigmoid_focal_loss(x, TRUTH, 0.3, 1.5)}.items():
+    row(program, ROWS, twin)
+
+# Losses that are new, reduced in each way.
 CLASSES_OF_ROWS = [[j for j in range(5) if TRUTH[i, j] > 0] for i in range(6)]
 LISTED = torch.tensor([one + [-1] * (5 - len(one)) for one in CLASSES_OF_ROWS])
-for how in ("mean", "sum"):
+for how in ("mean", "sum", "none"):
     for program, twin in {
             f"multi_margin(x, {LABELS}": lambda x, how: F.multi_margin_loss(x, LABEL, reduction=how),
             f"multi_margin(x, {LABELS}, p = 2, margin = 0.5": lambda x, how: F.multi_margin_loss(x, LABEL, 2, 0.5, reduction=how),
@@ -110,9 +144,7 @@ for how in ("mean", "sum"):
             f"multilabel_soft_margin(x, {TRUTHS}, weight = {CLASS_WEIGHTS}":
                 lambda x, how: F.multilabel_soft_margin_loss(x, TRUTH, CLASS_WEIGHT, reduction=how),
             f"margin_ranking(x, {Y_TEXT}, {SIGN_TEXT}, margin = 0.3":
-                lambda x, how: F.margin_ranking_loss(x, Y, SIGNS, margin=0.3, reduction=how),
-            f"sigmoid_focal(x, {TRUTHS}, alpha = 0.3, gamma = 1.5":
-                lambda x, how: torchvision.ops.sigmoid_focal_loss(x, TRUTH, 0.3, 1.5, reduction=how)}.items():
+                lambda x, how: F.margin_ranking_loss(x, Y, SIGNS, margin=0.3, reduction=how)}.items():
         row(f"{program}, reduction = {how})", ROWS, lambda x, twin=twin, how=how: twin(x, how))
 
 

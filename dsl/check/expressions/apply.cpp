@@ -12,6 +12,7 @@ Expr call_symbol(const Symbol& symbol, CallSite& site) {
   switch (symbol.kind) {
     case SymbolKind::Fn:
     case SymbolKind::Op: {
+      if (auto call = call_for_each(symbol, site)) return std::move(*call);
       FnInfo& fn = fn_of(site.scope.cx, symbol);
       return fn.is_op ? call_op(fn, site) : call_fn(fn, std::nullopt, site);
     }

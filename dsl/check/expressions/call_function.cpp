@@ -115,8 +115,10 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
   const std::set<AtomId> free = free_atoms(fn);
   const bool is_named_by_owner = fn.owner != nullptr && (fn.name == "forward" || fn.role == FnRole::MetricUpdate);
   const std::string& callee = is_named_by_owner ? fn.owner->name : fn.name;
+  const bool is_of_library = fn.owner == nullptr && cx.graph.modules[fn.module].is_library;
   const auto read = [&](CallSite& given) {
     binding = {};
+    binding.takes_any_float = is_of_library;
     args.clear();
     once.values.clear();
     const auto bound = bind_arguments(fn.params, given, callee);

@@ -24,12 +24,20 @@ struct Slicer {
     value = op_expr(op, std::move(type), span, scope.cx.keep(std::move(args)));
   }
 
+  /// The axis as the run counts it: behind a `...`, whose dims differ between calls, from the end.
+  Expr place(bool is_new = false) {
+    const std::vector<Dim>& dims = type().dims;
+    const bool is_behind =
+        std::any_of(dims.begin(), dims.begin() + axis, [](const Dim& dim) { return dim.group != 0; });
+    return int_const(is_behind ? axis - int64_t(dims.size()) - (is_new ? 1 : 0) : axis, span);
+  }
+
   void select(Expr index) {
     if (!lies_within(index.type.value, type().dims[size_t(axis)].size, false, "a dim of size ", index.span, scope))
       has_error = true;
     std::vector<Dim> dims = type().dims;
     dims.erase(dims.begin() + axis);
-    apply(library::Id::Select, {int_const(axis, span), std::move(index)}, std::move(dims));
+    apply(library::Id::Select, {place(), std::move(index)}, std::move(dims));
   }
 
   void by_tensor(Expr index) {
@@ -51,7 +59,7 @@ struct Slicer {
       dims.insert(dims.begin() + axis, index.type.dims.begin(), index.type.dims.end());
     }
     const int step = index.type.element == Element::Bool ? 1 : int(index.type.dims.size());
-    apply(library::Id::IndexTensor, {int_const(axis, span), std::move(index)}, std::move(dims));
+    apply(library::Id::IndexTensor, {place(), std::move(index)}, std::move(dims));
     axis += step;
   }
 
@@ -76,7 +84,7 @@ struct Slicer {
     } else {
       dims[size_t(axis)].size = atoms.unknown();
     }
-    apply(library::Id::Slice, {int_const(axis, span), bounds.first, bounds.end}, std::move(dims));
+    apply(library::Id::Slice, {place(), bounds.first, bounds.end}, std::move(dims));
     ++axis;
   }
 };
@@ -206,7 +214,7 @@ Expr check_index(const ast::Expr& expr, const ast::Index& index, Scope& scope) {
       case ast::IndexItem::Kind::New: {
         std::vector<Dim> dims = slicer.type().dims;
         dims.insert(dims.begin() + slicer.axis, Dim{.size = 1, .group = 0});
-        slicer.apply(library::Id::Unsqueeze, {int_const(slicer.axis, expr.span)}, std::move(dims));
+        slicer.apply(library::Id::Unsqueeze, {slicer.place(true)}, std::move(dims));
         ++slicer.axis;
         break;
       }

@@ -11,6 +11,8 @@ Expr call_op(const FnInfo& op, CallSite& site);
 Expr call_by_signature(const FnInfo& op, CallSite& site);
 /// The arguments of an op in declared order, defaults filled in, and what it requires of them; unset where one is wrong.
 std::optional<std::vector<Expr>> op_arguments(const FnInfo& op, CallSite& site, Binding& binding);
+/// A loss with `reduction = none`: a call of the function `_NAME_each` that the library has beside it; nothing of other calls.
+std::optional<Expr> call_for_each(const Symbol& symbol, CallSite& site);
 /// Words that are functions in some places only: `metric(val.loss)`, `stop(…)`, `close(a, b, tol)`,
 /// `floor(a / b)`.
 std::optional<Expr> check_builtin(const std::string& name, CallSite& site);

@@ -274,8 +274,6 @@ Expr convert_choice(Expr expr, const Type& wanted, Scope& scope, const char* wha
     add_near(diagnostic, written, expr.span, *ours);
   } else if (const auto near = near_choice(written, known)) {
     add_near(diagnostic, written, expr.span, *near);
-  } else if (written == "none" && known == std::vector<std::string>{"mean", "sum"}) {
-    diagnostic.help("of each element it is written out: `(x - y) ** 2` instead of `mse(x, y)`");
   } else {
     add_cure(diagnostic, expr, wanted, scope.cx);
   }

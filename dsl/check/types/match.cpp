@@ -342,7 +342,7 @@ struct Matcher {
                         .help("convert one: `.to({})`", to_text(*binding.any)));
         return false;
       }
-    } else if (is_op && param.element == Element::Float && is_floating(argument.element)) {
+    } else if ((is_op || binding.takes_any_float) && param.element == Element::Float && is_floating(argument.element)) {
       if (!binding.floating) binding.floating = argument.element;
       if (*binding.floating != argument.element) {
         cx().report(diag::wrong_element(span, what + " has elements of type " + to_text(argument.element) +

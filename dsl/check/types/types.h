@@ -58,7 +58,8 @@ struct Binding {
   AtomTable::Substitution dims;
   std::map<uint32_t, std::vector<Dim>> groups;
   std::optional<Element> any;       ///< what `any` stands for
-  std::optional<Element> floating;  ///< of an op: what `float` stands for
+  std::optional<Element> floating;  ///< of a function of the library: what `float` stands for
+  bool takes_any_float = false;     ///< of a function of the library in Ltr: `float` is any floating type, as of an op
 };
 
 /// Makes dims of the ints in a param or hparam of this name, also of those in its records, tuples and lists; what stands for

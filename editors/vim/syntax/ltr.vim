@@ -24,7 +24,7 @@ syntax keyword ltrFunction celu center_crop chain chars chunk cifar10 cifar100 c
 syntax keyword ltrFunction clone close collate color_jitter concat confusion_counts constant contains
 syntax keyword ltrFunction contrastive conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
 syntax keyword ltrFunction corrcoef cos cosine cosine_embedding cosine_restarts cosine_similarity count counted
-syntax keyword ltrFunction cov cross_entropy csv ctc cumprod cumsum cutmix cyclic diagonal dice dropout
+syntax keyword ltrFunction cov cross cross_entropy csv ctc cumprod cumsum cutmix cyclic diagonal dice dropout
 syntax keyword ltrFunction dropout2d edit_distances einsum elu embedding end_epoch ends_with equal equalize erf
 syntax keyword ltrFunction exp expand exponential eye fashion_mnist filter find flatten flip floor focal folds
 syntax keyword ltrFunction fraction full gather gaussian_blur gaussian_nll gelu glu grad gradcheck grayscale
@@ -49,7 +49,7 @@ syntax keyword ltrFunction soft_margin softmax softplus softshrink softsign sola
 syntax keyword ltrFunction square squeeze stack starts_with std stop stop_grad strip swiglu synthetic take tan
 syntax keyword ltrFunction tanh tanhshrink tar_shards text_chars text_lines threshold to_float token_shards
 syntax keyword ltrFunction topk trace tracked transpose tril triplet_margin triu trivial_augment trunc
-syntax keyword ltrFunction trunc_normal tversky uniform unique unsqueeze upper var vocab window wsd
+syntax keyword ltrFunction trunc_normal tversky unfold uniform unique unsqueeze upper var vocab window wsd
 syntax keyword ltrFunction xavier_normal xavier_uniform zeros zip
 syntax keyword ltrBlock AUROC Accuracy Adadelta Adafactor Adagrad Adam AdamW Adamax AdaptiveAvgPool1d
 syntax keyword ltrBlock AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AlphaDropout

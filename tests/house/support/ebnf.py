@@ -193,13 +193,15 @@ class Writer:
         self.words, self.in_string, self.open = 0, False, []
         return self.write(("rule", name, ()), "", {})
 
-    def is_free(self):
-        is_deep = any(self.open.count(name) > 2 for name in ("expr", "body", "type"))
-        return self.words < self.LONG and not self.in_string and not is_deep
+    def is_deep(self):
+        return any(self.open.count(name) > 2 for name in ("expr", "body", "type"))
 
-    def leads_on(self, part):
+    def is_free(self):
+        return self.words < self.LONG and not self.in_string and not self.is_deep()
+
+    def leads_on(self, part, bindings):
         """Whether a production that stands in the part has choices that were not taken: few sentences reach the last ones."""
-        return any(self.left[name] for name in names_of(part, ()))
+        return any(self.left[_bound(("rule", name, ()), bindings)[1]] for name in names_of(part, ()))
 
     def decide(self, part, rule, ways):
         """One of the ways by chance, of those that were not taken before if there are any."""
@@ -227,7 +229,9 @@ class Writer:
             ways = [way for way, inner in enumerate(part[1]) if is_any or self.height(inner) == lowest]
             return self.write(part[1][self.decide(part, rule, ways)], rule, bindings)
         ways = (0, 0, 1) if self.is_free() or rule == "string" else (0,)
-        is_there = self.decide(part, rule, (1,) if len(ways) > 1 and self.leads_on(part[1]) else ways)
+        leads_on = not self.in_string and not self.is_deep() and self.leads_on(part[1], bindings)  # also behind what made it long
+        was_left_out = (rule, self.numbers[rule][id(part)], 0) in self.taken
+        is_there = self.decide(part, rule, (1,) if leads_on and was_left_out else ways)
         count = self.chance.choice((1, 2)) if is_there and kind == "many" else is_there
         return " ".join(self.write(part[1], rule, bindings) for _ in range(count))
 
