@@ -356,8 +356,8 @@ LTR_EXPORT Tensor bce(const Tensor& probs, const Tensor& target, const Str& redu
 /// The same for raw scores, without overflow; `pos_weight` multiplies the loss of positive targets: of each element, or of
 /// each place of the last dims, `float[C]` of `float[N, C]`.
 LTR_EXPORT Tensor bce_with_logits(const Tensor& logits, const Tensor& target, const Tensor& pos_weight, const Str& reduction);
-/// -α (1 - p)^γ log p of the true class. Lin et al. 2017; α is 1 for all classes,
-/// of yes and no `sigmoid_focal` has one.
+/// -(1 - p)^γ log p of the true class. Lin et al. 2017, without α: `sigmoid_focal` has it, and of classes
+/// `mean(alpha[y] * focal(x, y, reduction = none))`.
 LTR_EXPORT Tensor focal(const Tensor& logits, const Tensor& target, double gamma, const Str& reduction);
 /// 1 - 2 |p ∩ y| / (|p| + |y|), a mean over samples; `probs` and `target` lie in [0, 1]. Milletari et al. 2016.
 LTR_EXPORT Tensor dice(const Tensor& probs, const Tensor& target, double smooth);
