@@ -226,6 +226,10 @@ def arrays(folder):
     near, far = npy("<f4", "(2, 2)", struct.pack("<4f", 1, 2, 3, 4)), npy("<f8", "(2,)", struct.pack("<2d", 10, 20))
     npz(case.folder / "a.npz", near=near, far=far)
     check("arrays of an archive, compressed", case.rows() == [(11, 12), (23, 24)], case.rows())
+    plain = Case(folder, "plain", """  fn of(s: {far: float, n: int}) -> {x: float[2]} = (x = stack([s.far, 1.0 * s.n]))
+  train = npz("a.npz") as {far: float, n: int} |> map(of) |> collate(2)""")
+    npz(plain.folder / "a.npz", far=far, n=npy("<i4", "(2,)", struct.pack("<2i", 7, -8)))
+    check("a number for each record is a `float` or an `int`", plain.rows() == [(10, 7), (20, -8)], plain.rows())
     packed = (case.folder / "a.npz").read_bytes()
     middle = packed.index(b"near.npy") + 20
     case.write("a.npz", packed[:middle] + bytes([packed[middle] ^ 0x55]) + packed[middle + 1:]).refuses("a flipped bit", "R3003", "a.npz")

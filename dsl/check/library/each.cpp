@@ -28,7 +28,8 @@ std::optional<Expr> call_for_each(const Symbol& symbol, CallSite& site) {
   }
   const Symbol* each = given != nullptr ? cx.graph.find(symbol.module, resolve::each_of(symbol.name)) : nullptr;
   if (each == nullptr) return std::nullopt;
-  given->checked = check_given_as(*given, param->type, site.scope, "`reduction`");
+  const std::string what = "`reduction` of `" + symbol.name + "`";
+  given->checked = check_given_as(*given, param->type, site.scope, what.c_str());
   if (given->checked->type.is_error()) return error_at(site.span);
   const auto* word = given->checked->get<node::Symbol>();
   if (word == nullptr) {

@@ -166,6 +166,14 @@ Type named_type(const Symbol& symbol, Span use, Context& cx) {
   return type;
 }
 
+/// Functions of the library take streams; those of a program take records.
+bool may_name_streams(Span span, Scope& scope) {
+  if (scope.cx.graph.modules[scope.module].is_library) return true;
+  scope.cx.report(diag::unknown_type(span, "stream")
+                      .help("a stream is made and joined in `data`: `train = csv(\"a.csv\") as {…} |> collate(8)`"));
+  return false;
+}
+
 Type check_named(const ast::TypeExpr& type, const ast::NamedType& named, Scope& scope) {
   const std::string& name = named.name.text;
   if (name == "one_of") {
@@ -199,7 +207,9 @@ Type check_named(const ast::TypeExpr& type, const ast::NamedType& named, Scope& 
       return Type::error();
     }
   }
-  if (const auto kind = host_kind(name)) return Type::of(*kind);
+  if (const auto kind = host_kind(name)) {
+    return *kind == Kind::Stream && !may_name_streams(type.span, scope) ? Type::error() : Type::of(*kind);
+  }
   if (const auto element = element_of(name)) return Type::tensor(*element, {});
   const Symbol* symbol = scope.cx.graph.find(scope.module, name);
   if (symbol != nullptr && symbol->kind == SymbolKind::Type) {
@@ -221,7 +231,8 @@ Type check_named(const ast::TypeExpr& type, const ast::NamedType& named, Scope& 
 }
 
 /// `stream[{image: u8[28, 28]}]`: a stream by what it delivers.
-Type check_stream(const ast::AppliedType& applied, Scope& scope) {
+Type check_stream(const ast::AppliedType& applied, Span span, Scope& scope) {
+  if (!may_name_streams(span, scope)) return Type::error();
   Type record = check_type(*applied.argument, scope);
   if (record.is_error()) return record;
   if (record.kind != Kind::Record) {
@@ -239,7 +250,7 @@ Type check_type(const ast::TypeExpr& type, Scope& scope) {
   ++scope.cx.type_parts;
   if (const auto* named = type.get<ast::NamedType>()) return check_named(type, *named, scope);
   if (const auto* applied = type.get<ast::AppliedType>()) {
-    if (applied->name.text == "stream") return check_stream(*applied, scope);
+    if (applied->name.text == "stream") return check_stream(*applied, type.span, scope);
     Type result = Type::of(applied->name.text == "list" ? Kind::List : Kind::Option);
     result.uniform = result.kind == Kind::List;
     result.fields.push_back({"", check_type(*applied->argument, scope)});

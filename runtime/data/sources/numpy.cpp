@@ -25,20 +25,26 @@ void convert(doors::NpyArray& array, at::ScalarType stored, at::ScalarType type)
   array.data.assign(static_cast<const char*>(numbers.const_data_ptr()), size_t(numbers.nbytes()));
 }
 
+/// Whether numbers that are `stored` are what a program calls so: a `float` and an `int` are of any width.
+bool holds(at::ScalarType stored, const FieldInfo& wanted) {
+  if (Str(wanted.host) == "int") return at::isIntegralType(stored, /*includeBool=*/false);
+  if (wanted.dtype == DType::Float) return at::isFloatingType(stored);
+  return wanted.host[0] == '\0' && wanted.dtype == dtype_of(stored);
+}
+
 /// `array` as the field `wanted` of all records; R3002 where it is something else.
 DenseColumn array_column(doors::NpyArray array, const FieldInfo& wanted, const Str& place) {
   if (array.shape.empty())
     throw error_here(err::schema_differs, place, fmt::format("{} is one number, not one for each record", wanted.name));
   const at::ScalarType stored = stored_type(array.dtype).value();
   const FieldInfo found{wanted.name, dtype_of(stored), {array.shape.begin() + 1, array.shape.end()}, ""};
-  const bool is_type = wanted.dtype == found.dtype || (wanted.dtype == DType::Float && at::isFloatingType(stored));
-  if (wanted.host[0] != '\0' || !is_type || wanted.dims != found.dims) {
+  if (!holds(stored, wanted) || wanted.dims != found.dims) {
     throw with_help(
         error_here(err::schema_differs, place,
                    fmt::format("{} holds {}, the program says {}", wanted.name, type_text(found), type_text(wanted))),
         "write what it holds; a map converts: `x.to(float)`");
   }
-  convert(array, stored, scalar_type(wanted.dtype));
+  convert(array, stored, field_type(wanted));
   const auto width = size_t(row_bytes(wanted));
   return {std::make_shared<const Str>(std::move(array.data)), 0, width, width};
 }
