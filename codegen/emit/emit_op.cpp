@@ -26,7 +26,7 @@ cpp::Expr FunctionEmitter::library_call(const ir::Op& op) {
   }
   if (op.function == library::Id::Gradcheck) args.insert(args.begin(), cpp::name("cx"));
   // What is known of a stream belongs to the data that is built; what is decoded is so by the wired data.
-  if (op.function == library::Id::Facts || op.function == library::Id::Vocab)
+  if (op.function == library::Id::Facts || op.function == library::Id::Vocab || op.function == library::Id::Tokenizer)
     args.insert(args.begin(), cpp::unary("*", cpp::name("this")));
   if (op.function == library::Id::DecodeRows) args.insert(args.begin(), cpp::name("cx"));
   if (op.function == library::Id::To) args.push_back(Context::dtype(type(op.results[0]).element));

@@ -104,7 +104,8 @@ TypeKind plain_kind(Kind kind) {
     case Kind::Batches: return TypeKind::Stream;
     case Kind::Facts:
     case Kind::FieldFacts:
-    case Kind::Vocabulary: return TypeKind::Handle;
+    case Kind::Vocabulary:
+    case Kind::Tokenizer: return TypeKind::Handle;
     case Kind::Function: return TypeKind::Function;
     case Kind::Error: return TypeKind::Error;
   }

@@ -139,6 +139,7 @@ std::string to_text(const Type& type, const AtomTable& atoms) {
     case Kind::Facts: return "facts of {" + join_fields(type.fields, atoms, true) + "}";
     case Kind::FieldFacts: return "facts of " + join_fields(type.fields, atoms, false);
     case Kind::Vocabulary: return "vocabulary";
+    case Kind::Tokenizer: return "tokenizer";
     case Kind::Gradients: return "gradients";
     case Kind::Batches: return "batches";
   }

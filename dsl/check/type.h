@@ -66,6 +66,7 @@ enum class Kind {
   Facts,         ///< what `facts(stream)` gives: `fields` of the stream, `name` of its `let`
   FieldFacts,    ///< of one field, whose type is in `fields`
   Vocabulary,    ///< `uniform`: a word that is not there has a number, or is left out
+  Tokenizer,     ///< a vocabulary of parts of words, which cuts texts itself
   Gradients,
   Batches,
 };
@@ -87,6 +88,8 @@ struct Type {
 
   bool is_error() const { return kind == Kind::Error; }
   bool is_tensor() const { return kind == Kind::Tensor; }
+  /// What a text becomes ids by.
+  bool is_vocabulary() const { return kind == Kind::Vocabulary || kind == Kind::Tokenizer; }
   bool is_host_number() const { return kind == Kind::Int || kind == Kind::Float || kind == Kind::Bool; }
   bool operator==(const Type&) const;
 

@@ -77,6 +77,8 @@ class AbsentSource : public Source {
 
 }  // namespace
 
+bool is_known(const Str& name) { return known_before.contains(name); }
+
 std::vector<Cell> known_values(const FieldInfo& field) {
   std::vector<Cell> values;
   for (const nlohmann::json& facts : known_before) {
@@ -122,9 +124,10 @@ void Known::need() const {
     return is_known_.load();
   };
   if (known_before.contains(name_) && try_take(known_before[name_])) return;
-  Str files = known_program + "\n" + name_ + "\n" + key();
+  const Str own = key();
+  Str files = known_program + "\n" + name_ + "\n" + own;
   for (const OpenedFile& file : opened_files()) files += "\n" + file.fingerprint;
-  const bool is_cached = !known_program.empty() && !is_mock_data();
+  const bool is_cached = !own.empty() && !known_program.empty() && !is_mock_data();
   const fs::path folder = is_cached ? cache_folder() : fs::path();
   const fs::path cached = folder.empty() ? folder : folder / (doors::sha256_hex(files) + ".json");
   if (!cached.empty()) {
@@ -135,7 +138,7 @@ void Known::need() const {
                                  const ModeScope mode(false, false);
                                  const PolicyScope policy(data_float());
                                  at(location_);
-                                 need_end(stream_, "this");
+                                 if (stream_.state() != nullptr) need_end(stream_, "this");
                                  return guarded([&] { return compute(); });
                                }).get();
   take(value);

@@ -13,7 +13,7 @@
 
 namespace ltr {
 
-/// Facts or a vocabulary of one stream.
+/// Facts or a vocabulary of one stream, or of a file.
 class Known {
  public:
   Known(Str name, Stream stream, Location location);
@@ -34,7 +34,7 @@ class Known {
   virtual nlohmann::json compute() const = 0;
   /// Throws what nlohmann throws if `json` is nothing that `compute` gave.
   virtual void take(const nlohmann::json& json) const = 0;
-  /// What of the program it hangs on beside its stream.
+  /// What of the program it hangs on beside its stream; "" for what no cache need keep.
   virtual Str key() const = 0;
 
  private:
@@ -48,6 +48,8 @@ class Known {
 
 /// What a checkpoint says, by name, and what else than files the streams of this run hang on: the program, its settings.
 void set_known(nlohmann::json kept, Str program);
+/// Whether a checkpoint says what `name` is.
+bool is_known(const Str& name);
 /// All that is known of the streams of `data`, by name; it is found out now.
 nlohmann::json known_of(const Data& data);
 /// Values that a field of this name had, as far as a checkpoint says so: its classes.

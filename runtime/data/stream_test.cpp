@@ -393,7 +393,7 @@ TEST_CASE("named data: a missing file names all places and what belongs there") 
     FAIL("no error");
   } catch (const Error& error) {
     CHECK(error.code == "R3001");
-    CHECK(error.help.find("bring the files of mnist there") != Str::npos);
+    CHECK(error.help.find("`ltrc data get mnist --to /nowhere` fetches them") != Str::npos);
     CHECK(error.help.find("/nowhere") != Str::npos);
   }
 }

@@ -6,8 +6,8 @@
 #include "ltr/facts.h"
 #include "ltr/ops.h"
 #include "runtime/api/error.h"
-#include "runtime/data/known.h"
 #include "runtime/data/texts.h"
+#include "runtime/data/vocabulary.h"
 #include "runtime/tensor/handle.h"
 
 namespace ltr {
@@ -17,9 +17,8 @@ namespace {
 constexpr size_t kMockWords = 64;
 constexpr const char* kUnknown = "<unk>";
 
-}  // namespace
-
-class Vocabulary : public Known {
+/// The words of a text field, or of lists of words.
+class Words : public Vocabulary {
  public:
   struct Rules {
     Option<int64_t> max;
@@ -29,19 +28,16 @@ class Vocabulary : public Known {
   };
 
   /// `column`: the text field of `stream` whose words count; nothing if the stream delivers words.
-  Vocabulary(Str name, const Stream& stream, Option<size_t> column, Rules rules, const Location& location)
-      : Known(std::move(name), stream, location), column_(column), rules_(std::move(rules)) {
+  Words(Str name, const Stream& stream, Option<size_t> column, Rules rules, const Location& location)
+      : Vocabulary(std::move(name), stream, location), column_(column), rules_(std::move(rules)) {
     const auto unknown = std::find(rules_.special.begin(), rules_.special.end(), kUnknown);
     if (unknown != rules_.special.end()) unknown_ = unknown - rules_.special.begin();
   }
 
-  const std::vector<Str>& words() const {
-    need();
-    return words_;
-  }
+  const char* unit() const override { return "word"; }
+  int64_t size() const override { return int64_t(words().size()); }
 
-  /// -1 if it is not there.
-  int64_t id(const Str& word) const {
+  int64_t id(const Str& word) const override {
     need();
     const auto found = ids_.find(word);
     return found == ids_.end() ? -1 : found->second;
@@ -55,6 +51,12 @@ class Vocabulary : public Known {
       ids.push_back(known < 0 ? unknown_ : known);
     }
     return ids;
+  }
+
+  Str text_of(const Ints& ids, const Str& between) const override {
+    std::vector<Str> text;
+    for (const int64_t one : ids) text.push_back(word(one));
+    return join(text, between);
   }
 
   const Str& word(int64_t id) const {
@@ -101,6 +103,11 @@ class Vocabulary : public Known {
   }
 
  private:
+  const std::vector<Str>& words() const {
+    need();
+    return words_;
+  }
+
   Option<size_t> column_;
   Rules rules_;
   int64_t unknown_ = -1;
@@ -108,16 +115,19 @@ class Vocabulary : public Known {
   mutable std::unordered_map<Str, int64_t> ids_;
 };
 
-namespace {
-
 const Vocabulary* make(Data& data, const Stream& stream, Option<size_t> column, const Option<int64_t>& max,
                        int64_t min_count, const std::vector<Str>& special, const Str& unknown, const Str& name) {
   if (max && *max < int64_t(special.size()) + 1)
     throw error_here(err::out_of_range, "vocab: max", *max,
                      fmt::format("more than the {} special words", special.size()));
-  auto* made = new Vocabulary(name, stream, column, {max, min_count, special, unknown == "skip"}, current_location());
+  auto* made = new Words(name, stream, column, {max, min_count, special, unknown == "skip"}, current_location());
   data.known.push_back(made);
   return made;
+}
+
+Ints ids_of(const at::Tensor& ids) {
+  const at::Tensor flat = ids.to(at::kCPU).to(at::kLong).flatten().contiguous();
+  return {flat.const_data_ptr<int64_t>(), flat.const_data_ptr<int64_t>() + flat.numel()};
 }
 
 }  // namespace
@@ -135,24 +145,28 @@ const Vocabulary* vocab(Data& data, const Stream&, const Stream& words, const Op
   return make(data, words, std::nullopt, max, min_count, special, unknown, name);
 }
 
-int64_t vocab_size(const Vocabulary* words) { return int64_t(words->words().size()); }
+int64_t vocab_size(const Vocabulary* words) { return words->size(); }
 
+// The checker gives these two the words of a stream alone.
 Tensor encode_words(const Vocabulary* words, const std::vector<Str>& text) {
-  return tensor_of(Ints(words->encode(text)), DType::I64);
+  return tensor_of(Ints(static_cast<const Words*>(words)->encode(text)), DType::I64);
 }
 
 std::vector<Str> decode_words(const Vocabulary* words, const Tensor& ids) {
-  const at::Tensor flat = aten(ids).to(at::kCPU).to(at::kLong).flatten().contiguous();
   std::vector<Str> out;
-  for (int64_t i = 0; i < flat.numel(); ++i) out.push_back(words->word(flat.const_data_ptr<int64_t>()[i]));
+  for (const int64_t id : ids_of(aten(ids))) out.push_back(static_cast<const Words*>(words)->word(id));
   return out;
 }
+
+Str decode_text(const Vocabulary* tokens, const Tensor& ids) { return tokens->text_of(ids_of(aten(ids)), ""); }
 
 int64_t word_id(const Vocabulary* words, const Str& word) {
   const int64_t id = words->id(word);
   if (id >= 0) return id;
-  throw with_help(error_here(err::value_out_of_range, fmt::format("{} has no word \"{}\"", words->name(), word)),
-                  "a word among `special` is always there");
+  const Error error =
+      error_here(err::value_out_of_range, fmt::format("{} has no {} \"{}\"", words->name(), words->unit(), word));
+  throw dynamic_cast<const Words*>(words) == nullptr ? error
+                                                     : with_help(error, "a word among `special` is always there");
 }
 
 Tensor decode_rows(const Context& cx, const Str& name, const Tensor& ids, const Str& between) {
@@ -164,7 +178,7 @@ Tensor decode_rows(const Context& cx, const Str& name, const Tensor& ids, const 
   return guarded([&] {
     const at::Tensor rows = aten(ids).to(at::kCPU);
     std::vector<Str> texts;
-    for (int64_t i = 0; i < rows.size(0); ++i) texts.push_back(join(decode_words(words, give(rows[i])), between));
+    for (int64_t i = 0; i < rows.size(0); ++i) texts.push_back(words->text_of(ids_of(rows[i]), between));
     return give(pack_texts(texts));
   });
 }

@@ -77,7 +77,8 @@ bool check_stream(Context& cx, const ObjectInfo& object, const StreamDecl& strea
 /// What is known of a stream is a `let` of its own, not a part of one.
 void check_known_inside(const ExprView& expr, Context& cx) {
   const auto* op = expr.get<node::Op>();
-  if (op != nullptr && (op->op == library::Id::Facts || op->op == library::Id::Vocab)) {
+  if (op != nullptr &&
+      (op->op == library::Id::Facts || op->op == library::Id::Vocab || op->op == library::Id::Tokenizer)) {
     const std::string name(library::info(op->op).name);
     cx.report(diag::wrong_place(expr.span, "`" + name + "` is the value of a `let` of data")
                   .help("give it a `let` of its own"));

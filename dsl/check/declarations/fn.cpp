@@ -169,7 +169,8 @@ library::Space space_of(const FnInfo& op, const Context& cx) {
   if (const auto text = cx.graph.texts.find(op.name); text != cx.graph.texts.end() && text->second.fn == op.ast)
     return library::Space::Texts;
   switch (op.result.kind) {
-    case Kind::Stream: return library::Space::Streams;
+    case Kind::Stream:
+    case Kind::Tokenizer: return library::Space::Streams;
     case Kind::Optimizer:
     case Kind::Schedule:
     case Kind::CallbackValue:

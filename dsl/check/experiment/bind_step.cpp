@@ -17,18 +17,23 @@ namespace {
 
 /// The vocabularies by which a step's answers become text.
 void check_decodes(const FnInfo& fn, const ObjectInfo& wired, Context& cx) {
-  for (const ast::Name& name : fn.decodes) {
+  for (const auto& [name, sep] : fn.decodes) {
     const auto member = wired.members.find(name.text);
-    if (member != wired.members.end() &&
-        (member->second.type.kind == Kind::Vocabulary || member->second.type.is_error()))
+    if (member != wired.members.end() && (member->second.type.is_vocabulary() || member->second.type.is_error())) {
+      if (sep && member->second.type.kind == Kind::Tokenizer) {
+        cx.report(diag::wrong_argument(*sep, "a tokenizer knows itself what stands between its tokens")
+                      .help("leave `sep` away")
+                      .label(member->second.span, "`{}` is one", name.text));
+      }
       continue;
+    }
     std::vector<std::string> known;
     for (const auto& [candidate, info] : wired.members) {
-      if (info.type.kind == Kind::Vocabulary) known.push_back(candidate);
+      if (info.type.is_vocabulary()) known.push_back(candidate);
     }
     diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, "data `" + wired.name + "`", name.text);
     diagnostic.label(wired.span, "the experiment wires it")
-        .note("`decode` takes a `let` of the data that is a `vocab(…, of = …)`");
+        .note("`decode` takes a `let` of the data that is a `vocab(…, of = …)` or a `tokenizer(…)`");
     did_you_mean(diagnostic, name.text, name.span, known);
     cx.report(std::move(diagnostic));
   }

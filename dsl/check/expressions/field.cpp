@@ -172,7 +172,8 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
     case Kind::Error: return error_at(span);
     case Kind::Facts:
     case Kind::FieldFacts:
-    case Kind::Vocabulary: return known_field(std::move(base), name, span, scope);
+    case Kind::Vocabulary:
+    case Kind::Tokenizer: return known_field(std::move(base), name, span, scope);
     default: break;
   }
   // There, they are made and used up within `minimize`.
@@ -212,7 +213,7 @@ namespace {
 bool help_of_vocabulary(diagnostics::Diagnostic& diagnostic, const ast::Name& field, const ObjectInfo& data) {
   if (!field.text.starts_with("vocab")) return false;
   for (const auto& [member, info] : data.members) {
-    if (info.type.kind != Kind::Vocabulary) continue;
+    if (!info.type.is_vocabulary()) continue;
     diagnostic.help("`data.{}` is the vocabulary, and `data.{}.size` how many words it has", member, member);
     return true;
   }

@@ -178,6 +178,9 @@ Expr check_index(const ast::Expr& expr, const ast::Index& index, Scope& scope) {
     if (base.type.kind == Kind::Vocabulary) {
       diagnostic.help("`{}.encode(list)` are the numbers of a list of words, `{}.id(\"<unk>\")` is that of one", text,
                       text);
+    } else if (base.type.kind == Kind::Tokenizer) {
+      diagnostic.help("`{}.encode(text)` are the numbers of a text's tokens, `{}.id(\"<unk>\")` is that of one", text,
+                      text);
     } else if (base.type.kind == Kind::Record) {
       diagnostic.help("a field is read by its name: `{}.NAME`", text);
     } else if (base.type.kind == Kind::Function || base.type.kind == Kind::Block) {

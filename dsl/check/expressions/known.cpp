@@ -160,6 +160,11 @@ constexpr Method kMethods[] = {{"encode", Id::EncodeWords, "words.encode(text.sp
                                {"decode", Id::DecodeWords, "words.decode(ids)"},
                                {"id", Id::WordId, "words.id(\"<pad>\")"}};
 
+/// The same of a tokenizer.
+constexpr Method kTokenMethods[] = {{"encode", Id::EncodeText, "tok.encode(text)"},
+                                    {"decode", Id::DecodeText, "tok.decode(ids)"},
+                                    {"id", Id::WordId, "tok.id(\"<pad>\")"}};
+
 const Method* find_method(const std::string& name) {
   const auto* found =
       std::find_if(std::begin(kMethods), std::end(kMethods), [&](const Method& one) { return name == one.name; });
@@ -193,11 +198,31 @@ Expr known_field(Expr base, const ast::Name& name, Span span, Scope& scope) {
   return error_at(span);
 }
 
+namespace {
+
+Expr tokenizer_call(Expr base, const Method& method, CallSite& site) {
+  Context& cx = site.scope.cx;
+  if (method.op == Id::EncodeText) {
+    Expr text = check_given_as(site.given[0], Type::of(Kind::Str), site.scope, "what is encoded");
+    if (text.type.is_error()) return error_at(site.span);
+    Type ids = Type::tensor(Element::I64, {Dim{.size = cx.program.atoms.unknown(), .group = 0}});
+    return op_expr(method.op, std::move(ids), site.span, {cx.keep(std::move(base)), cx.keep(std::move(text))});
+  }
+  Expr ids = check_given(site.given[0], site.scope);
+  if (!holds_ids(ids, site.scope)) return error_at(site.span);
+  return op_expr(method.op, Type::of(Kind::Str), site.span, {cx.keep(std::move(base)), cx.keep(std::move(ids))});
+}
+
+}  // namespace
+
 std::optional<Expr> vocabulary_call(Expr base, CallSite& site) {
   Scope& scope = site.scope;
   const Method* method = find_method(site.name);
   if (method == nullptr) return std::nullopt;
+  const bool is_tokenizer = base.type.kind == Kind::Tokenizer;
+  if (is_tokenizer) method = &kTokenMethods[method - kMethods];
   if (!takes(site, 1, method->form)) return error_at(site.span);
+  if (is_tokenizer && method->op != Id::WordId) return tokenizer_call(std::move(base), *method, site);
   if (method->op == Id::EncodeWords) {
     Expr text = check_given_as(site.given[0], Type::list_of(Type::of(Kind::Str)), scope, "what is encoded");
     if (text.type.is_error()) return error_at(site.span);
@@ -242,7 +267,7 @@ std::optional<Expr> decode_in_predict(const ast::Field& method, CallSite& site) 
         diag::wrong_rank(ids.span, "`decode` takes ids with the batch first, not " + scope.cx.text(ids.type)));
     return error_at(site.span);
   }
-  scope.info->decodes.push_back(words->name);
+  scope.info->decodes.emplace_back(words->name, between ? std::optional(between->span) : std::nullopt);
   Type texts = Type::of(Kind::Texts);
   texts.dims = {ids.type.dims[0]};
   if (!between) between = str_const(" ", site.span);

@@ -61,8 +61,9 @@ struct FnInfo {
   bool is_told_log = false;     ///< that it does not log, where it does
   bool infers_result = false;   ///< a lambda of a stage: it gives what its code gives
   std::set<std::string> logs;
-  std::vector<ast::Name> decodes;  ///< of `step predict`: the vocabularies that the wired data must have
-  bool is_unread = false;          ///< a function of data whose signature may mention what a `let` is known to hold
+  /// Of `step predict`: the vocabularies that the wired data must have, and where `sep` is given.
+  std::vector<std::pair<ast::Name, std::optional<Span>>> decodes;
+  bool is_unread = false;  ///< a function of data whose signature may mention what a `let` is known to hold
 };
 
 struct MemberInfo {

@@ -173,8 +173,9 @@ void add_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given, const 
   } else if (have.kind == Kind::Bool && (wanted.kind == Kind::Float || wanted.kind == Kind::Int)) {
     const bool is_int = wanted.kind == Kind::Int;
     diagnostic.help("`if {} then {} else {}`", text, is_int ? "1" : "1.0", is_int ? "0" : "0.0");
-  } else if (wanted.kind == Kind::Int && have.kind == Kind::Vocabulary) {
-    diagnostic.help("how many words it has is `{}.size`", text).fix(behind(given.span), ".size");
+  } else if (wanted.kind == Kind::Int && have.is_vocabulary()) {
+    diagnostic.help("how many {} it has is `{}.size`", have.kind == Kind::Tokenizer ? "tokens" : "words", text)
+        .fix(behind(given.span), ".size");
   } else if (wanted.kind == Kind::Int && have.kind == Kind::List) {
     diagnostic.help("how many elements it has is `{}.length`", text).fix(behind(given.span), ".length");
   } else if (wanted.kind == Kind::List && have.kind == Kind::Tuple && given.is<node::Tuple>() && text.size() > 2) {

@@ -48,6 +48,7 @@ std::optional<Kind> host_kind(const std::string& name) {
                                                      {"draw", Kind::Draw},
                                                      {"facts", Kind::Facts},
                                                      {"vocabulary", Kind::Vocabulary},
+                                                     {"tokenizer", Kind::Tokenizer},
                                                      {"number", Kind::Float}};
   const auto found = kKinds.find(name);
   if (found == kKinds.end()) return std::nullopt;

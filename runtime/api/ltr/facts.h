@@ -48,6 +48,12 @@ LTR_EXPORT int64_t vocab_size(const Vocabulary* words);
 LTR_EXPORT Tensor encode_words(const Vocabulary* words, const std::vector<Str>& text);
 /// R3007 for an id that there is not.
 LTR_EXPORT std::vector<Str> decode_words(const Vocabulary* words, const Tensor& ids);
+/// The tokens that the `tokenizer.json` at `file` makes of texts.
+LTR_EXPORT const Vocabulary* tokenizer(Data& data, const Str& file, const Str& name);
+/// `i64[?]`, with what the file puts around a text.
+LTR_EXPORT Tensor encode_text(const Vocabulary* tokens, const Str& text);
+/// Without special tokens; R3007 for an id that there is not.
+LTR_EXPORT Str decode_text(const Vocabulary* tokens, const Tensor& ids);
 /// R3007 for a word that there is not.
 LTR_EXPORT int64_t word_id(const Vocabulary* words, const Str& word);
 /// In `step predict`: of each row of ids the words of the vocabulary `name` of the wired data, with `between` between them:

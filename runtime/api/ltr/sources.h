@@ -29,7 +29,7 @@ LTR_EXPORT Stream csv(const Str& file, const Str& sep, const Schema& schema);
 /// an image, as in `csv`. A line is read when its record is.
 LTR_EXPORT Stream jsonl(const Str& glob, const Schema& schema);
 /// Arrays that NumPy's `savez` wrote, a record for each leading index: `npz("x.npz") as {near: f32[16], far: f32[16]}`. The
-/// element types are those of the file, or `float` for any floating one.
+/// element types are those of the file, or `float` for any floating one; one number a record may also be a `float` or an `int`.
 LTR_EXPORT Stream npz(const Str& file, const Schema& schema);
 /// One array that NumPy's `save` wrote, a record for each leading index: `npy("x.npy") as {x: f32[3, 8]}`.
 LTR_EXPORT Stream npy(const Str& file, const Schema& schema);

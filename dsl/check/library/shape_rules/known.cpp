@@ -9,14 +9,18 @@ namespace ltr::check {
 
 namespace {
 
+bool is_value_of_let(const FnInfo& op, CallSite& site) {
+  if (!site.scope.let_name.empty()) return true;
+  const char* name = op.name == "tokenizer" ? "tok" : "seen";
+  site.scope.cx.report(diag::wrong_place(site.span, "`" + op.name + "` is the value of a `let` of data")
+                           .help("`let {} = {}` gives it a name", name, site.scope.cx.source_text(site.span)));
+  return false;
+}
+
 /// Whether what is known of `stream` can be asked here: as the value of a `let`, of records.
 bool check_known(const FnInfo& op, const ExprView& stream, CallSite& site) {
   Context& cx = site.scope.cx;
-  if (site.scope.let_name.empty()) {
-    cx.report(diag::wrong_place(site.span, "`" + op.name + "` is the value of a `let` of data")
-                  .help("`let seen = {}` gives it a name", cx.source_text(site.span)));
-    return false;
-  }
+  if (!is_value_of_let(op, site)) return false;
   if (!stream.type.uniform) return true;
   cx.report(diag::wrong_place(site.name_span, "`" + op.name + "` looks at records, and stands in front of `collate`"));
   return false;
@@ -105,6 +109,15 @@ Expr rule_vocab(const FnInfo& op, CallSite& site) {
   type.uniform = special == nullptr || holds_word(*special, "<unk>", cx) || text_of(args[kUnknown]) == "skip";
   args.push_back(name_of_let(site));
   return typed_call(op, std::move(type), site, std::move(args));
+}
+
+Expr rule_tokenizer(const FnInfo& op, CallSite& site) {
+  auto args = plain_arguments(op, site);
+  if (!args || !is_value_of_let(op, site)) return error_at(site.span);
+  Type type = Type::of(Kind::Tokenizer);
+  type.name = site.scope.let_name;
+  args->push_back(name_of_let(site));
+  return typed_call(op, std::move(type), site, std::move(*args));
 }
 
 }  // namespace ltr::check
