@@ -45,8 +45,11 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error) {
     const std::string word = first.substr(0, first.find('='));
     fmt::print(stderr, "error: ltrc {} has no {} `{}`\n", at->get_name(),
                word.starts_with("-") ? "option" : "further argument", word);
+    const auto is_begun = [&](const std::string& one) { return word.size() > 3 && one.starts_with(word); };
     if (const auto near = diagnostics::suggest(word, known))
       fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
+    else if (std::ranges::count_if(known, is_begun) == 1)
+      fmt::print(stderr, "  = help: did you mean `{}`?\n", *std::ranges::find_if(known, is_begun));
     else
       fmt::print(stderr, "  = help: ltrc {} --help\n", at->get_name());
     return kUsage;

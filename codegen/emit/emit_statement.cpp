@@ -82,6 +82,17 @@ void FunctionEmitter::check_setting(const ir::Op& op) {
   }
 }
 
+void FunctionEmitter::oblige(const ir::Op& op) {
+  std::vector<cpp::Expr> sides;
+  for (size_t i = 1; i < op.operands.size(); ++i)
+    sides.push_back(
+        cpp::braces({cpp::string(op.texts("sides")[i - 1]), cpp::cast(cpp::plain("double"), use(op.operands[i]))}));
+  on_settings("oblige",
+              {use(op.operands[0]), cpp::string(op.text("text")), texts(op.texts("hparams")), cx_.location(op.loc),
+               cpp::braces(std::move(sides))},
+              op);
+}
+
 void FunctionEmitter::list_call(const ir::Op& op) {
   const ir::Op* listed = definition(op.operands[0]);
   if (listed == nullptr || listed->kind != OpKind::MakeCall)
@@ -130,8 +141,7 @@ void FunctionEmitter::statement(const ir::Op& op) {
     case OpKind::SetHparam:
       return push(cpp::assign(cpp::dot(cpp::name("program::hparams"), Context::identifier(op.name)), arg(0)), op.loc);
     case OpKind::SetSlot: return push(cpp::assign(slot(op), arg(0)), op.loc);
-    case OpKind::Oblige:
-      return on_settings("oblige", {arg(0), cpp::string(op.text("text")), texts(op.texts("hparams")), place()}, op);
+    case OpKind::Oblige: return oblige(op);
     case OpKind::ObligeSettings:
       return on_settings("oblige_settings",
                          {arg(0), cpp::string(op.text("text")), texts(op.texts("settings")), place()}, op);

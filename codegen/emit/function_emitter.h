@@ -103,6 +103,7 @@ class FunctionEmitter {
   void load_weights(const ir::Op& op);
   void check_hparam(const ir::Op& op);
   void check_setting(const ir::Op& op);
+  void oblige(const ir::Op& op);
   void list_call(const ir::Op& op);
   void add_stream(const ir::Op& op);
   void log_value(const ir::Op& op);

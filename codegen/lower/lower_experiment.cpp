@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
+#include <optional>
 #include <set>
 
 #include "codegen/ir/text.h"
@@ -56,6 +58,49 @@ ir::Texts hparams_of(const ExprView& expr, const check::Program& program) {
   std::set<std::string> names;
   add_hparams(expr, program, names);
   return {names.begin(), names.end()};
+}
+
+/// What a rule compares: `D` and `heads` of `D % heads == 0`.
+struct Side {
+  std::string text;
+  ExprId value;
+};
+
+/// The place of `word` in a rule, outside of brackets.
+std::optional<size_t> find_word(const std::string& rule, std::string_view word) {
+  int depth = 0;
+  for (size_t i = 0; i < rule.size(); ++i) {
+    if (rule[i] == '(' || rule[i] == '[') ++depth;
+    if (rule[i] == ')' || rule[i] == ']') --depth;
+    if (depth == 0 && std::string_view(rule).substr(i).starts_with(word)) return i;
+  }
+  return std::nullopt;
+}
+
+/// The two sides of a rule that compares numbers; none of one that is put together of several.
+std::vector<Side> sides_of(const check::Obligation& rule, const check::Program& program) {
+  const auto* compared = program.exprs[*rule.condition].get<node::Host>();
+  if (compared == nullptr || compared->args.size() != 2) return {};
+  if (find_word(rule.text, " and ") || find_word(rule.text, " or ")) return {};
+  const auto* rest = program.exprs[compared->args[0]].get<node::Host>();
+  if (rest != nullptr && rest->op == host::Op::Mod && rule.text.ends_with(" == 0")) compared = rest;
+  for (const std::string_view word : {" % ", " == ", " <= ", " >= ", " < ", " > "}) {
+    const auto at = find_word(rule.text, word);
+    if ((word == " % ") != (compared == rest) || !at) continue;
+    const std::string left = rule.text.substr(0, *at);
+    std::string right = rule.text.substr(*at + word.size());
+    if (compared == rest) right.resize(right.size() - std::string_view(" == 0").size());
+    // `a >= b` may have become `b <= a`.
+    const bool is_turned = word[1] == '>' && (compared->op == host::Op::Less || compared->op == host::Op::LessEqual);
+    std::vector<Side> sides = {{left, compared->args[is_turned ? 1 : 0]}, {right, compared->args[is_turned ? 0 : 1]}};
+    // A rule may be asked in another form than it is written: `0 <= size - kernel` of `kernel <= size`.
+    const bool is_as_written = std::ranges::all_of(sides, [&](const Side& side) {
+      const auto* number = program.exprs[side.value].get<node::IntConst>();
+      return number == nullptr || side.text == std::to_string(number->value);
+    });
+    return is_as_written ? sides : std::vector<Side>();
+  }
+  return {};
 }
 
 /// Declares a setting and gives its final value.
@@ -193,14 +238,29 @@ class ExperimentLowerer {
     return shared_.loc(rule.use.is_empty() ? rule.span : rule.use);
   }
 
+  /// An hparam is shown as such, and a number is its own name.
+  bool is_shown(const Side& side) const {
+    const auto* hparam = at(side.value).get<node::Hparam>();
+    return (hparam == nullptr || hparam->name != side.text) && shared_.type(at(side.value).type).is_host_number() &&
+           std::any_of(side.text.begin(), side.text.end(), [](unsigned char c) { return std::isalpha(c) != 0; });
+  }
+
   void add_obligations(BodyLowerer& lowerer, const std::vector<check::Obligation>& list, bool with_data) {
     for (const check::Obligation& obligation : list) {
       if (!obligation.condition || obligation.fate != check::Fate::AtStart) continue;
       if ((obligation.needs_data || needs_data(at(*obligation.condition))) != with_data) continue;
       lowerer.b.loc = loc_of(obligation);
-      lowerer.b.effect(
-          OpKind::Oblige, {lowerer.expr(*obligation.condition)}, "",
-          {{"text", obligation.text}, {"hparams", hparams_of(at(*obligation.condition), shared_.program)}});
+      std::vector<ValueId> operands = {lowerer.expr(*obligation.condition)};
+      ir::Texts names;
+      for (const Side& side : sides_of(obligation, shared_.program)) {
+        if (!is_shown(side)) continue;
+        names.push_back(side.text);
+        operands.push_back(lowerer.expr(side.value));
+      }
+      std::vector<ir::Attr> attributes = {{"text", obligation.text},
+                                          {"hparams", hparams_of(at(*obligation.condition), shared_.program)}};
+      if (!names.empty()) attributes.push_back({"sides", std::move(names)});
+      lowerer.b.effect(OpKind::Oblige, std::move(operands), "", std::move(attributes));
     }
   }
 

@@ -55,6 +55,23 @@ std::optional<std::string> our_name(std::string_view word, std::span<const Text>
   return std::nullopt;
 }
 
+/// The words of a name, in order of the alphabet.
+std::vector<std::string_view> sorted_words(std::string_view name) {
+  std::vector<std::string_view> words;
+  for (size_t begin = 0; begin <= name.size();) {
+    const size_t end = std::min(name.find('_', begin), name.size());
+    words.push_back(name.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  std::sort(words.begin(), words.end());
+  return words;
+}
+
+/// `train_start_batch` for `train_batch_start`.
+bool has_same_words(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && a.find('_') != std::string_view::npos && sorted_words(a) == sorted_words(b);
+}
+
 /// That with the fewest edits.
 std::optional<std::string_view> nearest(std::string_view word, std::span<const std::string_view> candidates) {
   if (word.size() > kLongest) return std::nullopt;
@@ -67,7 +84,7 @@ std::optional<std::string_view> nearest(std::string_view word, std::span<const s
     const size_t longer = std::max(candidate.size(), word.size());
     const size_t shorter = std::min(candidate.size(), word.size());
     if (longer - shorter > limit) continue;
-    const bool same_letters = longer == shorter && lower(candidate) == lower(word);
+    const bool same_letters = (longer == shorter && lower(candidate) == lower(word)) || has_same_words(word, candidate);
     const size_t distance = same_letters ? 0 : edit_distance(word, candidate, best_distance);
     // A word of one or two letters is one edit from too many others.
     if (!same_letters && distance >= shorter) continue;

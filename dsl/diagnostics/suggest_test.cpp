@@ -47,6 +47,12 @@ TEST_CASE("a difference of case is always found") {
   CHECK(suggest("d", std::vector<std::string>{"D"}) == "D");
 }
 
+TEST_CASE("the same words in another order are always found") {
+  CHECK(suggest("train_start_batch", std::vector<std::string>{"train_batch_end", "train_batch_start"}) ==
+        "train_batch_start");
+  CHECK_FALSE(suggest("a_b", std::vector<std::string>{"c_d"}).has_value());
+}
+
 TEST_CASE("a letter is not one edit from every other letter") {
   CHECK_FALSE(suggest("x", std::vector<std::string>{"y"}).has_value());
 }

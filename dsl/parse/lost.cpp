@@ -53,7 +53,10 @@ std::string file_stem(std::string_view path) {
 // `x` of `x float`, and of `i64[B] x`: a type may come first.
 ast::Name find_param(const State& state, Iter first, Iter last) {
   // What could have been any number of them has no name, and then what is unknown may be one of them.
-  if (first < last && is_base_class(state, first)) return {};
+  if (first < last && (is_base_class(state, first) || state.text(*first) == "batch")) return {};
+  for (Iter at = first; at < last; ++at) {
+    if (at != first && kNames.has(at->kind) && std::next(at)->kind == K::Colon) return {};
+  }
   if (first < last && std::next(first) < last && std::next(first)->kind == K::OpenBracket) {
     const lex::BracketPair* pair = state.buffer().find_bracket(state.index(std::next(first)));
     const Iter name = state.begin() + pair->closer + 1;

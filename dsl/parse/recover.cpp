@@ -245,6 +245,9 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
     help_colon(state, at, diagnostic);
   } else if (start->kind == K::Log && at->kind == K::Comma) {
     diagnostic.help("each has a `log` of its own");
+  } else if (start->kind == K::Log && at->kind == K::OpenParen && lex::is_word(kind_before(state, at))) {
+    const std::string_view name = state.text(*std::prev(at));
+    diagnostic.help("what is recorded has a name: `log {} = {}(…)`", name, name);
   } else if (start->kind == K::Log && at->kind == K::Str) {
     help_logged_text(state, at, diagnostic);
   } else if ((start->kind == K::Group || start->kind == K::Init) && at == std::next(start)) {
@@ -252,6 +255,8 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
   } else if (expects(state, K::Comma) && expects(state, K::CloseParen) && kNames.has(at->kind)) {
     const Span behind = {at->span.source, std::prev(at)->span.end, std::prev(at)->span.end};
     diagnostic.help("a `,` between the two").fix(behind, ",");
+  } else if (at->kind == K::Semicolon && level == Level::Parameter) {
+    diagnostic.help("parameters have a `,` between them").fix(at->span, ",");
   } else if ((at->kind == K::Star || at->kind == K::Power) && expects(state, Expected::Expression)) {
     diagnostic.help("nothing is unpacked: each argument by itself, `f(x, y)`");
   } else if (at->kind == K::Dot && expects(state, Expected::Expression) && std::next(at)->kind == K::Int) {
@@ -473,7 +478,8 @@ Iter find_resumption(const State& state, Level level, Iter start, Iter at) {
         const bool is_next_entry = state.takes_comma_ && kNames.has(std::next(i)->kind);
         if (level == Level::Parameter || (level == Level::Value && is_next_entry)) return i;
       }
-      if (i->kind == K::Newline || i->kind == K::Semicolon) {
+      const bool ends_line = i->kind == K::Newline || (i->kind == K::Semicolon && level != Level::Parameter);
+      if (ends_line) {
         const Iter next = std::next(i);
         if (!skips_body || next >= state.limit_) return i;
         const std::string_view word = next->kind == K::Name ? state.text(*next) : "";

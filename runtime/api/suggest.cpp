@@ -1,15 +1,21 @@
 #include "runtime/api/suggest.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ltr {
 
 namespace {
 
 /// Insertions, deletions, changes and swaps of neighbours (optimal string alignment).
+Str without_dashes(Str name) {
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
 size_t distance(Str a, Str b) {
-  std::replace(a.begin(), a.end(), '-', '_');
-  std::replace(b.begin(), b.end(), '-', '_');
+  a = without_dashes(std::move(a));
+  b = without_dashes(std::move(b));
   std::vector<std::vector<size_t>> table(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) table[i][0] = i;
   for (size_t j = 0; j <= b.size(); ++j) table[0][j] = j;
@@ -23,6 +29,18 @@ size_t distance(Str a, Str b) {
     }
   }
   return table[a.size()][b.size()];
+}
+
+/// The only one of `names` that begins with `word`.
+Str begun(const Str& word, const std::vector<Str>& names) {
+  if (word.size() < 3) return "";
+  Str found;
+  for (const Str& name : names) {
+    if (!without_dashes(name).starts_with(without_dashes(word)) || name == found) continue;
+    if (!found.empty()) return "";
+    found = name;
+  }
+  return found;
 }
 
 }  // namespace
@@ -40,7 +58,7 @@ Str nearest(const Str& word, const std::vector<Str>& names) {
       best_distance = d;
     }
   }
-  return best;
+  return best.empty() ? begun(word, names) : best;
 }
 
 }  // namespace ltr

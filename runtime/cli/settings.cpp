@@ -160,7 +160,7 @@ Value RunSettings::get(const char* path, const char* type, const Value& given, c
 }
 
 void RunSettings::oblige(bool holds, const char* rule, const std::vector<const char*>& hparams,
-                         const Location& location) {
+                         const Location& location, const std::vector<RuleSide>& sides) {
   // What rests on a value that is a fault already is no second one.
   const bool is_told =
       std::any_of(hparams.begin(), hparams.end(), [&](const char* name) { return faulty_.count(name) != 0; });
@@ -171,6 +171,8 @@ void RunSettings::oblige(bool holds, const char* rule, const std::vector<const c
         std::any_of(hparams.begin(), hparams.end(), [&](const char* name) { return setting.path == name; });
     if (is_read) values += (values.empty() ? ": " : ", ") + setting.path + " = " + show(setting.value);
   }
+  for (const RuleSide& side : sides)
+    values += fmt::format("{}{} = {}", values.empty() ? ": " : ", ", side.text, side.value);
   const Error fault = error_at(location, err::obligation_not_met, rule, values);
   // A size that does not fit is needed at each use.
   if (std::ranges::any_of(faults, [&](const Error& one) { return one.message == fault.message; })) return;
@@ -180,7 +182,7 @@ void RunSettings::oblige(bool holds, const char* rule, const std::vector<const c
 void RunSettings::oblige_settings(bool holds, const char* rule, const std::vector<const char*>& paths,
                                   const Location& location) {
   const bool is_own = std::any_of(paths.begin(), paths.end(), [&](const char* path) { return given(path) != nullptr; });
-  if (is_own) oblige(holds, rule, paths, location);
+  if (is_own) oblige(holds, rule, paths, location, {});
 }
 
 void RunSettings::add_defaults() {

@@ -38,7 +38,8 @@ class RunSettings : public Settings {
   void check_hparam(const char* name, bool holds, bool (*fits)(int64_t)) override;
   void check_setting(const char* path, const char* hparam, bool holds) override;
   Value get(const char* path, const char* type, const Value& given, const Location& location) override;
-  void oblige(bool holds, const char* rule, const std::vector<const char*>& hparams, const Location& location) override;
+  void oblige(bool holds, const char* rule, const std::vector<const char*>& hparams, const Location& location,
+              const std::vector<RuleSide>& sides) override;
   void oblige_settings(bool holds, const char* rule, const std::vector<const char*>& paths,
                        const Location& location) override;
   void call(const char* section, const Value& given) override;

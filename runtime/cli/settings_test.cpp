@@ -125,12 +125,22 @@ TEST_CASE("what rests on a value that breaks its rule is no second fault") {
   settings.give("width", {"30", "flag", "--width 30", "--width"});
   const Value width = settings.hparam(kWidth, 32, nullptr);
   settings.check_hparam("width", fits_width(width.whole), fits_width);
-  settings.oblige(false, "width % 4 == 0", {"width"}, {"a.ltr", 2, 2});
-  settings.oblige(false, "D % heads == 0", {}, {"a.ltr", 3, 2});
-  settings.oblige(false, "D % heads == 0", {}, {"a.ltr", 4, 2});  // the same at another use
+  settings.oblige(false, "width % 4 == 0", {"width"}, {"a.ltr", 2, 2}, {});
+  settings.oblige(false, "D % heads == 0", {}, {"a.ltr", 3, 2}, {});
+  settings.oblige(false, "D % heads == 0", {}, {"a.ltr", 4, 2}, {});  // the same at another use
   REQUIRE(settings.faults.size() == 2);
   CHECK(settings.faults[0].code == "R2004");
   CHECK(settings.faults[1].message == "`D % heads == 0` does not hold");
+}
+
+TEST_CASE("a rule that is broken shows what it compares") {
+  RunSettings settings;
+  settings.hparam(kWidth, 32, nullptr);
+  settings.oblige(false, "classes % width == 0", {"width"}, {"a.ltr", 2, 2}, {{"classes", 3}});
+  settings.oblige(false, "share <= 1", {}, {"a.ltr", 3, 2}, {{"share", 1.5}});
+  REQUIRE(settings.faults.size() == 2);
+  CHECK(settings.faults[0].message == "`classes % width == 0` does not hold: width = 32, classes = 3");
+  CHECK(settings.faults[1].message == "`share <= 1` does not hold: share = 1.5");
 }
 
 TEST_CASE("all faults are collected: wrong type, unknown setting, unmet obligation") {
@@ -140,7 +150,7 @@ TEST_CASE("all faults are collected: wrong type, unknown setting, unmet obligati
   settings.hparam(kWidth, 32, nullptr);
   settings.check_hparam("width", false, fits_width);
   settings.get("trainer.epochs", "int", 5, {});
-  settings.oblige(false, "D % heads == 0", {}, {"a.ltr", 2, 2});
+  settings.oblige(false, "D % heads == 0", {}, {"a.ltr", 2, 2}, {});
   settings.add_defaults();
   settings.check_unused(true);
   REQUIRE(settings.faults.size() == 3);
@@ -271,6 +281,13 @@ TEST_CASE("suggestions reach to distance 2") {
   CHECK(nearest("max_time", {"max-time"}) == "max-time");
   CHECK(nearest("xyz", {"epochs"}) == "");
   CHECK(nearest("nope", {"one", "many"}) == "");  // everything short is near everything short
+}
+
+TEST_CASE("a name that is only begun is the one that begins so") {
+  CHECK(nearest("fast-dev", {"fast-dev-run", "find-lr"}) == "fast-dev-run");
+  CHECK(nearest("fast_d", {"fast-dev-run", "find-lr"}) == "fast-dev-run");
+  CHECK(nearest("limit", {"limit-train", "limit-val"}) == "");
+  CHECK(nearest("fa", {"fast-dev-run"}) == "");
 }
 
 TEST_CASE("numbers for people") {

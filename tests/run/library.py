@@ -111,6 +111,38 @@ experiment e {
 }
 """
 
+# Rules over what the data is known for, and over the length of a list.
+SHOWN = """ltr 1
+
+hparam heads: int = 2
+hparam widths: list[int] = [3, 4, 5, 6]
+
+type Row = {a: float, b: float, label: str}
+
+data Rows() {
+  batch[B] { x: float[B, 2], y: i64[B] }
+  let seen = csv("rows.csv") as Row |> facts
+  fn row(r: Row) -> {x: float[2], y: i64} = (x = stack([r.a, r.b]), y = class_of(r.label, seen.label.classes))
+  train = csv("rows.csv") as Row |> map(row) |> shuffle(1) |> collate(2)
+}
+
+model Net(classes: int, heads: int, widths: list[int]) {
+  a = Linear(2, classes)
+  b = Linear(2, widths[3])
+  optimizer opt = SGD([a.weights, b.weights], lr = 0.1)
+  step train[B](x: float[B, 2], y: i64[B]) {
+    parts = a(x).reshape(B, heads, classes / heads)
+    minimize cross_entropy(a(x), y) + mean(parts) + mean(b(x))
+  }
+}
+
+experiment e {
+  data = Rows()
+  model = Net(data.seen.label.unique, heads, widths)
+  trainer { epochs = 1 }
+}
+"""
+
 
 def rules(folder):
     """What a function asks of its params is asked of hparams before anything is trained, of the library and of a program."""
@@ -122,6 +154,17 @@ def rules(folder):
                                 ("a program's", ("--q", "-1"), "`q > 0` does not hold: q = -1")):
         result = fit(program, folder / "none", *given)
         check(f"{title} rule is asked at the start", result.returncode == 2 and "error[R2007]: " + shown in result.text
+              and not (folder / "none").exists(), result.text)
+    rows = folder / "rows.csv"
+    (folder / "shown.ltr").write_text(SHOWN.replace("rows.csv", str(rows)))
+    program = build(folder / "shown.ltr", folder)
+    for given, shown in (((), "`classes % heads == 0` does not hold: heads = 2, classes = 3"),
+                         (("--widths", "[3, 4]"), "`widths.length >= 4` does not hold: widths = [3, 4], widths.length = 2")):
+        rows.unlink(missing_ok=True)  # The length of a list is asked for before any data is opened.
+        if not given:
+            rows.write_text("a,b,label\n1,2,x\n3,4,y\n5,6,z\n")
+        result = fit(program, folder / "none", *given)
+        check(f"{shown} is said at the start", result.returncode == 2 and "error[R2007]: " + shown in result.text
               and not (folder / "none").exists(), result.text)
     source.write_text(re.sub(r"(optimizer opt = \w+\([^{}\n]*\))", r"\1 { schedule = sequential([]) }", RULES, count=1))
     result = fit(build(source, folder), folder / "none")

@@ -90,7 +90,7 @@ Expr check_host_ints(const Sign& sign, Expr left, Expr right, Span span, Scope& 
           requirement.kind = Requirement::Kind::Divisible;
           requirement.left = *a;
           requirement.right = *b;
-          requirement.text = scope.cx.text(*a) + " % " + scope.cx.text(*b) + " == 0";
+          requirement.text = scope.cx.operand(*a) + " % " + scope.cx.operand(*b) + " == 0";
           requirement.origin = span;
           if (decide(requirement, scope.cx) == Truth::False) {
             scope.cx.report(diag::not_divisible(span, scope.cx.source_text(span), scope.cx.text(*a), scope.cx.text(*b))

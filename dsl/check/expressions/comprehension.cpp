@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "dsl/ast/walk.h"
 #include "dsl/check/expressions/expressions.h"
@@ -51,7 +52,9 @@ Expr check_comprehension(const ast::Expr& expr, const ast::Comprehension& list, 
   scope.frames.emplace_back();
   const AtomId atom = scope.cx.program.atoms.variable(list.variable.text, scope.cx.next_key++, false, false, true);
   const LocalId variable = scope.declare(list.variable.text, Type::host_int(Polynomial::atom(atom)));
+  const bool around = std::exchange(scope.may_not_happen, true);
   Expr element = check_expr(*list.element, scope);
+  scope.may_not_happen = around;
   scope.frames.pop_back();
   if (element.type.is_error()) return error_at(expr.span);
   LambdaThatReads lambda{list.variable.text};

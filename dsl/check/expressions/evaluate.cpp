@@ -101,6 +101,16 @@ struct Evaluator {
     const bool is_there = tuple != nullptr && part.index >= 0 && size_t(part.index) < tuple->elements.size();
     return is_there ? of(tuple->elements[size_t(part.index)]) : std::nullopt;
   }
+  std::optional<Value> value(const node::ListLength& length) const {
+    const ExprView& list = program.exprs[length.list];
+    if (const auto* written = list.get<node::List>()) return make_int(int64_t(written->elements.size()));
+    if (const auto* convert = list.get<node::Convert>()) return value(node::ListLength{convert->value});
+    const auto* use = list.get<node::Hparam>();
+    for (const Hparam& hparam : program.hparams) {
+      if (use != nullptr && hparam.name == use->name) return value(node::ListLength{hparam.initial});
+    }
+    return std::nullopt;
+  }
   std::optional<Value> value(const node::Host& host) const {
     const auto a = of(host.args[0]);
     if (!a) return std::nullopt;

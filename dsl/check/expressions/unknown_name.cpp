@@ -233,8 +233,16 @@ void report_unknown(const ast::Name& name, Scope& scope, const NameUse& use) {
   }
   if (const std::string module = resolve::LibraryIndex::module_of(name.text); !module.empty()) {
     const std::string import = "import " + module + ".{" + name.text + "}";
-    diagnostic.note("it is in `{}`", module).help("`{}` below the first line", import);
-    if (const auto place = behind_edition(scope)) diagnostic.fix(*place, "\n" + import);
+    const auto place = behind_edition(scope);
+    // What tensors of a batch go through is more likely what another library calls so; images are made ready in data.
+    const bool is_of_data = scope.owner != nullptr && scope.owner->kind == Kind::Data;
+    if (const auto advice = is_of_data ? std::nullopt : diagnostics::foreign_advice(name.text)) {
+      diagnostic.help("{}", std::string(*advice)).help("the `{}` of `{}`: `{}`", name.text, module, import);
+      if (place) diagnostic.guess(*place, "\n" + import);
+    } else {
+      diagnostic.note("it is in `{}`", module).help("`{}` below the first line", import);
+      if (place) diagnostic.fix(*place, "\n" + import);
+    }
     scope.cx.report(std::move(diagnostic));
     return;
   }

@@ -75,6 +75,10 @@ struct Context {
   }
   std::string text(const Type& type) const { return to_text(type, program.atoms); }
   std::string text(const Polynomial& value) const { return program.atoms.to_text(value); }
+  /// The same as an operand of `%` or `/`: a sum in brackets.
+  std::string operand(const Polynomial& value) const {
+    return value.terms().size() > 1 ? "(" + text(value) + ")" : text(value);
+  }
   std::string source_text(Span span) const;
 };
 

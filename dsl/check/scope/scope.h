@@ -48,7 +48,8 @@ struct Scope {
   uint32_t signature_group = 0;  ///< in the signature of a block parameter: what all its `...` stand for
   int loop_depth = 0;
   bool in_train = false;
-  bool may_drop_values = false;                      ///< in a `fails` test an expression's value may be dropped
+  bool may_drop_values = false;  ///< in a `fails` test an expression's value may be dropped
+  bool may_not_happen = false;   ///< in a part of a value that is not always computed: an arm of `if`, an element
   std::vector<Requirement>* requirements = nullptr;  ///< of the declaration: what its user must satisfy
   Body* hoisted = nullptr;         ///< the body being checked: takes what must happen before a statement
   bool in_function_value = false;  ///< in what a function as a value does at each call, wherever it stands

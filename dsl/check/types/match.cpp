@@ -35,7 +35,7 @@ void report_false(const Requirement& requirement, Span use, Context& cx) {
       diagnostic.label(requirement.origin, "it is a size here");
     cx.report(std::move(diagnostic));
   } else if (requirement.kind == Requirement::Kind::Divisible) {
-    with_origin(diag::not_divisible(use, cx.text(requirement.left) + " / " + cx.text(requirement.right),
+    with_origin(diag::not_divisible(use, cx.operand(requirement.left) + " / " + cx.operand(requirement.right),
                                     cx.text(requirement.left), cx.text(requirement.right)));
   } else if (requirement.kind == Requirement::Kind::Equal && !requirement.is_where) {
     // Two layers in each other's place differ twice in the same two sizes.

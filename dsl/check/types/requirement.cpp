@@ -42,7 +42,8 @@ const std::string* own_param(const ExprView& expr, const Context& cx) {
 bool is_computed(const ExprView& expr) {
   return expr.is<node::Host>() || expr.is<node::Convert>() || expr.is<node::Not>() || expr.is<node::And>() ||
          expr.is<node::Or>() || expr.is<node::Equal>() || expr.is<node::In>() || expr.is<node::Range>() ||
-         expr.is<node::List>() || expr.is<node::Tuple>() || expr.is<node::TupleElement>();
+         expr.is<node::List>() || expr.is<node::Tuple>() || expr.is<node::TupleElement>() ||
+         expr.is<node::ListLength>();
 }
 
 Rests rests_on(const ExprView& rule, const Context& cx) {
@@ -212,6 +213,24 @@ bool require_value(Requirement requirement, Span use, Scope& scope) {
   }
   if (!cx.graph.modules[scope.module].is_library) cx.program.obligations.push_back(std::move(obligation));
   return true;
+}
+
+void require_element(const Expr& list, int64_t index, Span span, Scope& scope) {
+  // What is built is built always, unless it stands in a part that is not.
+  const bool is_built = scope.place == Place::Member || scope.place == Place::Experiment;
+  if (!is_built || scope.may_not_happen || scope.cx.graph.modules[scope.module].is_library) return;
+  Context& cx = scope.cx;
+  const Rests rests = rests_on(list, cx);
+  if (rests != Rests::Params && rests != Rests::Start) return;
+  const int64_t least = index < 0 ? -index : index + 1;
+  Requirement requirement;
+  requirement.kind = Requirement::Kind::Holds;
+  const ExprId length = cx.keep({Type::host_int(), span, node::ListLength{cx.keep(list)}});
+  requirement.rule =
+      host_op(host::Op::GreaterEqual, {length, cx.keep(int_const(least, span))}, Type::of(Kind::Bool), span);
+  requirement.text = cx.source_text(list.span) + ".length >= " + std::to_string(least);
+  requirement.origin = span;
+  require_value(std::move(requirement), span, scope);
 }
 
 namespace {

@@ -104,6 +104,9 @@ bool require(Requirement requirement, Span use, Scope& scope);
 std::optional<Requirement> value_requirement(const ast::Expr& clause, Scope& scope);
 /// As `require`, of a rule whose params have been replaced by what is given for them.
 bool require_value(Requirement requirement, Span use, Scope& scope);
+/// Asks of a list whose length the program does not say, but a param or hparam does, that it has an element `index`, from its end
+/// if that is negative.
+void require_element(const Expr& list, int64_t index, Span span, Scope& scope);
 
 /// What was given for the params of a declaration; `receiver` is the object whose method is called.
 struct Arguments {

@@ -67,7 +67,7 @@ const auto param_def =
     x3::omit[name[set<&ast::Param::name>] > skip(K::Colon) >
              ((ahead(K::Block, KindSet{K::OpenBracket, K::OpenParen}) >> signature[set<&ast::Param::type>]) |
               type[set<&ast::Param::type>]) > -(skip_quietly(K::Assign) > expr[set<&ast::Param::initial>]) >
-             (ahead(KindSet{K::Comma, K::CloseParen}) | skip(K::CloseParen))];
+             (ahead(KindSet{K::Comma, K::CloseParen}) | skip(K::Comma) | skip(K::CloseParen))];
 const auto param_list_def =
     x3::omit[skip(K::OpenParen) > -separated(recovering(Level::Parameter, param)[push<&Params::list>]) >
              skip(K::CloseParen)];

@@ -15,6 +15,12 @@ struct HparamInfo {
   Location location;
 };
 
+/// A side of a rule, `classes` of `classes % heads == 0`, and its value.
+struct RuleSide {
+  const char* text;
+  double value;
+};
+
 /// Resolves settings: the generated code declares each with the value that the program gives, and
 /// reads back what holds after `--config`, the environment and the command line. Faults are
 /// collected and reported together.
@@ -37,9 +43,9 @@ class LTR_EXPORT Settings {
   /// The final value of the setting `path` (`trainer.epochs`, `data.root`, `model.width`).
   virtual Value get(const char* path, const char* type, const Value& given, const Location& location) = 0;
   /// A rule of a declaration that could not be decided at compile time: R2007 unless it holds, with the values of the
-  /// hparams that it rests on.
-  virtual void oblige(bool holds, const char* rule, const std::vector<const char*>& hparams,
-                      const Location& location) = 0;
+  /// hparams that it rests on, and of its `sides` that are no hparams.
+  virtual void oblige(bool holds, const char* rule, const std::vector<const char*>& hparams, const Location& location,
+                      const std::vector<RuleSide>& sides) = 0;
   /// A rule over the settings `paths` that holds with what the program says for them: R2007 unless it holds, if one of
   /// them is given by itself.
   virtual void oblige_settings(bool holds, const char* rule, const std::vector<const char*>& paths,

@@ -177,7 +177,7 @@ Expr rule_chunk(const FnInfo& op, CallSite& site) {
     requirement.kind = Requirement::Kind::Divisible;
     requirement.left = size;
     requirement.right = *count;
-    requirement.text = cx.text(size) + " % " + std::to_string(*count) + " == 0";
+    requirement.text = cx.operand(size) + " % " + std::to_string(*count) + " == 0";
     requirement.origin = site.span;
     require(std::move(requirement), site.span, site.scope);
   }

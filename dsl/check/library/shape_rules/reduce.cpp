@@ -64,10 +64,11 @@ bool report_pairwise(const FnInfo& op, CallSite& site) {
   site.given[1].checked = check_given(site.given[1], site.scope);
   if (!site.given[1].checked->type.is_tensor()) return false;
   const std::string ours = op.name + "imum";
-  site.scope.cx.report(
-      diag::wrong_argument(site.given[1].span, "`" + op.name + "` is the largest along one axis, and this is a tensor")
-          .help("of two tensors, element by element: `{}(a, b)`", ours)
-          .fix(site.name_span, ours));
+  site.scope.cx.report(diag::wrong_argument(site.given[1].span, "`" + op.name + "` is the " +
+                                                                    (op.name == "min" ? "smallest" : "largest") +
+                                                                    " along one axis, and this is a tensor")
+                           .help("of two tensors, element by element: `{}(a, b)`", ours)
+                           .fix(site.name_span, ours));
   return true;
 }
 

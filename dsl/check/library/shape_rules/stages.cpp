@@ -108,6 +108,7 @@ FnInfo* map_function(const Given& given, const Type& stream, bool is_numbered, C
   for (const TypeField& wanted : fn->params[0].type.fields) {
     const auto have = std::find_if(record.fields.begin(), record.fields.end(),
                                    [&](const TypeField& field) { return field.name == wanted.name; });
+    if (wanted.type.is_error() || (have != record.fields.end() && have->type.is_error())) continue;
     const bool fits = have != record.fields.end() && have->type.kind == wanted.type.kind &&
                       have->type.element == wanted.type.element && have->type.dims.size() == wanted.type.dims.size();
     if (!fits) {
