@@ -18,16 +18,22 @@ struct Classes {
   float weight_of(int64_t target) const { return target == ignored ? 0 : weight == nullptr ? 1 : weight[target]; }
 };
 
-/// Scores of a place lie side by side in `rows`, `stride` apart in `planes`, where those of neighbours lie side by side; `line` has
-/// room for 16 floats of each class there. What a place gets does not hang on the places beside it.
+/// Where scores lie: those of a place `stride` apart, and its first one `step` behind that of the place in front.
+struct ClassPlaces {
+  int64_t stride = 1, step = 1;
+};
+
+/// `rows` goes along the scores of a place, which lie side by side, those of the next place behind them; `planes` goes along places, where
+/// these lie side by side or classes are few, and its `line` has room for 16 floats of each class. What a place gets does not hang on the
+/// places beside it.
 struct ClassKernel {
   /// What each costs; false if a target is no class.
   bool (*rows)(const Classes& of, const float* x, const int64_t* target, int64_t count, float* cost);
-  bool (*planes)(const Classes& of, const float* x, int64_t stride, const int64_t* target, int64_t count, float* line,
-                 float* cost);
+  bool (*planes)(const Classes& of, const float* x, const ClassPlaces& lie, const int64_t* target, int64_t count,
+                 float* line, float* cost);
   /// by_x: the gradient of it, times `scale`. Targets are classes.
   void (*rows_slope)(const Classes& of, const float* x, const int64_t* target, int64_t count, float scale, float* by_x);
-  void (*planes_slope)(const Classes& of, const float* x, int64_t stride, const int64_t* target, int64_t count,
+  void (*planes_slope)(const Classes& of, const float* x, const ClassPlaces& lie, const int64_t* target, int64_t count,
                        float scale, float* line, float* by_x);
 };
 

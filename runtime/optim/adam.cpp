@@ -41,18 +41,16 @@ class Adam : public Rule {
     const Decay by_weight{.sign = maximize_ ? -1.0F : 1.0F,
                           .l2 = float(decoupled_ ? 0 : weight_decay),
                           .shrink = float(decoupled_ ? 1 - up.lr * weight_decay : 1)};
-    std::vector<AdamNumbers> by;
-    for (const at::Tensor& of_weight : up.steps) {
-      const double step = double(*of_weight.const_data_ptr<float>());
-      by.push_back({.fresh1 = float(1 - betas_.first),
+    return by_kernel(up, [&](const ElementKernels& kernels, size_t i, const Elements& e) {
+      const double step = double(*up.steps[i].const_data_ptr<float>());
+      kernels.adam(e, by_weight,
+                   {.fresh1 = float(1 - betas_.first),
                     .beta2 = float(betas_.second),
                     .fresh2 = float(1 - betas_.second),
                     .step_size = float(up.lr / (1 - std::pow(betas_.first, step))),
                     .root = float(std::sqrt(1 - std::pow(betas_.second, step))),
                     .eps = float(eps_)});
-    }
-    return by_kernel(
-        up, [&](const ElementKernels& kernels, size_t i, const Elements& e) { kernels.adam(e, by_weight, by[i]); });
+    });
   }
 
   using Fused = void(at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList,
@@ -78,7 +76,7 @@ class AdamLike : public Rule {
 
   void update(const Update& up) override {
     for (size_t i = 0; i < up.weights.size(); i++) {
-      const double step = up.steps[i].item<double>();
+      const double step = double(*up.steps[i].const_data_ptr<float>());  // on the host, which asks
       if (move_elements(up, i, step)) continue;
       at::Tensor grad = maximize_ ? at::neg(up.grads[i]) : up.grads[i];
       if (weight_decay != 0) {

@@ -4,6 +4,7 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -20,22 +21,26 @@ bool is_plain(const at::Tensor& tensor) {
 
 constexpr int64_t kGrain = 1 << 15;  // some ten microseconds
 
-/// `part(i, begin, end)` for parts of tensors of `counts` elements, on all threads where these are many.
-void for_parts(const std::vector<int64_t>& counts, c10::function_ref<void(size_t, int64_t, int64_t)> part) {
-  const int64_t all = std::reduce(counts.begin(), counts.end());
-  parallel_for(0, all, kGrain, [&](int64_t begin, int64_t end) {
-    int64_t first = 0;
-    for (size_t i = 0; i < counts.size() && first < end; first += counts[i++]) {
-      const int64_t from = std::max(begin - first, int64_t(0)), to = std::min(end - first, counts[i]);
-      if (from < to) part(i, from, to);
-    }
-  });
+using PartOf = c10::function_ref<void(size_t i, int64_t begin, int64_t end)>;
+
+int64_t count_of(const TensorVec& list) {
+  int64_t count = 0;
+  for (const at::Tensor& tensor : list) count += tensor.numel();
+  return count;
 }
 
-std::vector<int64_t> counts_of(const TensorVec& list) {
-  std::vector<int64_t> counts;
-  for (const at::Tensor& tensor : list) counts.push_back(tensor.numel());
-  return counts;
+/// What of each tensor lies in [begin, end) of the elements of all, one tensor behind the other.
+void each_part(const TensorVec& list, int64_t begin, int64_t end, PartOf part) {
+  int64_t first = 0;
+  for (size_t i = 0; i < list.size() && first < end; first += list[i++].numel()) {
+    const int64_t from = std::max(begin - first, int64_t(0)), to = std::min(end - first, list[i].numel());
+    if (from < to) part(i, from, to);
+  }
+}
+
+/// `part` for parts of the tensors, on all threads where their elements are many.
+void for_parts(const TensorVec& list, PartOf part) {
+  parallel_for(0, count_of(list), kGrain, [&](int64_t begin, int64_t end) { each_part(list, begin, end, part); });
 }
 
 Elements elements_of(const Update& update, size_t i) {
@@ -81,10 +86,8 @@ bool by_kernel(const Update& update, size_t i, c10::function_ref<void(const Elem
 
 bool by_kernel(const Update& update, c10::function_ref<void(const ElementKernels&, size_t, const Elements&)> move) {
   if (!fits_kernel(update)) return false;
-  std::vector<Elements> all;
-  for (size_t i = 0; i < update.weights.size(); i++) all.push_back(elements_of(update, i));
-  for_parts(counts_of(update.weights), [&](size_t i, int64_t begin, int64_t end) {
-    move(*element_kernels(), i, all[i].part(begin, end - begin));
+  for_parts(update.weights, [&](size_t i, int64_t begin, int64_t end) {
+    move(*element_kernels(), i, elements_of(update, i).part(begin, end - begin));
   });
   for (const at::Tensor& weight : update.weights) tell_changed(weight);
   return true;
@@ -92,31 +95,29 @@ bool by_kernel(const Update& update, c10::function_ref<void(const ElementKernels
 
 Option<double> norm_by_kernel(const TensorVec& list) {
   if (element_kernels() == nullptr || !std::ranges::all_of(list, is_plain)) return {};
-  constexpr int64_t kBlock = 4096;
-  struct Block {
-    const float* at;
-    int64_t count;
-  };
-  std::vector<Block> blocks;
-  for (const at::Tensor& tensor : list) {
-    const auto* const at = tensor.const_data_ptr<float>();
-    for (int64_t from = 0; from < tensor.numel(); from += kBlock)
-      blocks.push_back({at + from, std::min(kBlock, tensor.numel() - from)});
-  }
-  std::vector<double> sums(blocks.size());
-  parallel_for(0, int64_t(blocks.size()), 2 * kGrain / kBlock, [&](int64_t begin, int64_t end) {
-    for (auto i = size_t(begin); i < size_t(end); i++)
-      sums[i] = element_kernels()->squares(blocks[i].at, blocks[i].count);
-  });
+  // Pieces that no number of threads changes, each summed in f32 by blocks.
+  constexpr int64_t kPieces = 64, kBlock = 4096;
+  std::array<double, kPieces> sums{};
+  const int64_t count = count_of(list);
+  parallel_for(0, kPieces, std::max<int64_t>(1, kPieces * kGrain / std::max<int64_t>(1, count)),
+               [&](int64_t first, int64_t last) {
+                 for (int64_t piece = first; piece < last; ++piece) {
+                   double& sum = sums[size_t(piece)];
+                   each_part(list, count * piece / kPieces, count * (piece + 1) / kPieces,
+                             [&](size_t i, int64_t begin, int64_t end) {
+                               const auto* const at = list[i].const_data_ptr<float>();
+                               for (; begin < end; begin += kBlock)
+                                 sum += element_kernels()->squares(at + begin, std::min(kBlock, end - begin));
+                             });
+                 }
+               });
   return std::sqrt(std::accumulate(sums.begin(), sums.end(), 0.0));
 }
 
 bool scale_by_kernel(const TensorVec& list, float factor) {
   if (element_kernels() == nullptr || !std::ranges::all_of(list, is_plain)) return false;
-  std::vector<float*> all;
-  for (const at::Tensor& tensor : list) all.push_back(tensor.mutable_data_ptr<float>());
-  for_parts(counts_of(list), [&](size_t i, int64_t begin, int64_t end) {
-    element_kernels()->scale(all[i] + begin, factor, end - begin);
+  for_parts(list, [&](size_t i, int64_t begin, int64_t end) {
+    element_kernels()->scale(list[i].mutable_data_ptr<float>() + begin, factor, end - begin);
   });
   for (const at::Tensor& tensor : list) tell_changed(tensor);
   return true;

@@ -288,10 +288,8 @@ void Optimizer::step(int64_t t, const at::Tensor& blocked_later) {
     }
     const double lr = rate_of(group, t);
 
-    optim::TensorVec grads;
-    grads.reserve(group.weights.size());
-    std::vector<char> moves(group.weights.size());
-    optim::TensorVec elsewhere;  // steps of weights that other ranks move
+    auto& [grads, moves, elsewhere] = group.update;
+    moves.assign(group.weights.size(), 0);
     for (size_t i = 0; i < group.weights.size(); i++) {
       at::Tensor gradient;
       if (!take_gradient(group.weights[i], gradient)) continue;
@@ -309,6 +307,8 @@ void Optimizer::step(int64_t t, const at::Tensor& blocked_later) {
     } else if (!grads.empty()) {
       step_part(group, grads, moves, lr, blocked);
     }
+    grads.clear();
+    elsewhere.clear();
   }
   if (root_.division) root_.division->moved(*this);
 }
@@ -351,15 +351,29 @@ void Optimizer::step_part(GroupState& group, optim::TensorVec& grads, const std:
   move(*group.rule, {weights, grads, state, steps, lr, blocked});
 }
 
+/// The gradients, while it lives, in a list that keeps its memory.
+struct Optimizer::Listed {
+  explicit Listed(const Optimizer& optimizer) : list(optimizer.listed_) { optimizer.list_grads(list); }
+  ~Listed() { list.clear(); }
+  Listed(const Listed&) = delete;
+  Listed& operator=(const Listed&) = delete;
+
+  optim::TensorVec& list;
+};
+
 optim::TensorVec Optimizer::grads() const {
   optim::TensorVec list;
+  list_grads(list);
+  return list;
+}
+
+void Optimizer::list_grads(optim::TensorVec& list) const {
   for (const GroupState& group : groups_) {
     for (const at::Tensor& weight : group.weights) {
       const at::Tensor gradient = own_gradient(weight);
       if (gradient.defined()) list.push_back(gradient.is_sparse() ? gradient._values() : gradient);
     }
   }
-  return list;
 }
 
 at::Tensor Optimizer::own_gradient(const at::Tensor& weight) const {
@@ -394,8 +408,8 @@ Option<double> Optimizer::clip() {
 }
 
 double Optimizer::measure_norm() const {
-  const optim::TensorVec list = grads();
-  double norm = list.empty() ? 0 : norm_of(list);
+  const Listed listed(*this);
+  double norm = listed.list.empty() ? 0 : norm_of(listed.list);
   join_norms({&norm, 1}, 2);
   return norm;
 }
@@ -451,8 +465,9 @@ void Optimizer::clip_value(double limit) {
 }
 
 void Optimizer::scale_grads(double factor) {
-  const optim::TensorVec list = grads();
-  if (!list.empty() && !optim::scale_by_kernel(list, float(factor))) at::_foreach_mul_(list, factor);
+  const Listed listed(*this);
+  if (listed.list.empty() || optim::scale_by_kernel(listed.list, float(factor))) return;
+  at::_foreach_mul_(listed.list, factor);
 }
 
 void Optimizer::zero_grad() {

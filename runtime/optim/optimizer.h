@@ -84,6 +84,13 @@ class Optimizer {
   void check_fits(Archive& archive);
 
  private:
+  struct Listed;
+  /// Of one update; its memory stays for the next.
+  struct GroupUpdate {
+    optim::TensorVec grads;
+    std::vector<char> moves;     ///< weights that have one
+    optim::TensorVec elsewhere;  ///< steps of those that other ranks move
+  };
   struct GroupState {
     Str pattern;
     Str rule_text;
@@ -98,9 +105,11 @@ class Optimizer {
     std::vector<optim::TensorVec> state;  ///< of these, one list per state name; empty until the first update
     optim::TensorVec steps;
     std::vector<char> has_moved;  ///< weights whose state counts
+    GroupUpdate update;
   };
 
   void make_groups();
+  void list_grads(optim::TensorVec& list) const;
   /// Its rule, and those that groups have in its place, as checkpoints name them.
   Str rules_text() const;
   void make_state(GroupState& group);
@@ -143,6 +152,7 @@ class Optimizer {
   std::unique_ptr<optim::Schedule> schedule_;
   Option<double> fixed_rate_;
   std::vector<GroupState> groups_;
+  mutable optim::TensorVec listed_;
 };
 
 }  // namespace ltr

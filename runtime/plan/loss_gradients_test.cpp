@@ -18,6 +18,16 @@ TEST_CASE("gradients of losses are autograd's") {
       compare({"cross_entropy of places", maps,
                [=](const Tensors& x) { return cross_entropy(x[0], places, {}, 2, smoothing, by); }});
     }
+    // Rows that fill vectors, and more of those that do not than there are lanes.
+    for (const int64_t count : {4, 40}) {
+      const Tensor of_rows = give(at::arange(21).remainder(count));
+      const std::vector<Given> rows = {{{21, count}, -3, 3}};
+      compare({"cross_entropy of rows", rows,
+               [=](const Tensors& x) { return cross_entropy(x[0], of_rows, {}, {}, 0, by); }});
+      compare({"cross_entropy of some rows", rows, [=](const Tensors& x) {
+                 return cross_entropy(x[0], of_rows, floats(at::linspace(0.5, 2, count, at::kDouble)), 2, 0.1, by);
+               }});
+    }
     // As rows that lie across, as one row, and of planes that fill lanes and do not.
     compare({"cross_entropy of words", {{{2, 3, 4}, -3, 3}}, [=](const Tensors& x) {
                return cross_entropy(transpose(x[0], 1, 2), places, weight(), 2, 0.1, by);

@@ -75,9 +75,11 @@ CpuPlan::CpuPlan(const Graph& graph, const std::unordered_map<ValueId, Tensor>& 
 }
 
 void CpuPlan::stay_alone_if_small() {
-  // What one core of today does in a microsecond, and what a meeting takes, with the start of threads for each stretch, and with a loader
-  // that wants one of the cores from time to time.
-  constexpr double kBytes = 2e4, kProducts = 5e4, kMeeting = 4;
+  // What one core of today does in a microsecond, bytes of memory or of a cache, and what a meeting takes, with the start of threads for
+  // each stretch, and with a loader that wants one of the cores from time to time.
+  constexpr double kBytes = 2e4, kCachedBytes = 1e5, kProducts = 5e4, kMeeting = 4;
+  constexpr int64_t kCache = 512 << 10;
+  const double bytes_of_one = memory_bytes_ <= kCache ? kCachedBytes : kBytes;
   double microseconds = 0;
   size_t phases = 0;
   for (const Planned& planned : stretches_) {
@@ -86,7 +88,7 @@ void CpuPlan::stay_alone_if_small() {
       for (const Call& call : phase.calls) {
         microseconds += call.kernel->products() / kProducts;
         for (const auto* touched : {&call.reads, &call.writes}) {
-          for (const Touched& one : *touched) microseconds += double(bytes_[one.root]) / kBytes;
+          for (const Touched& one : *touched) microseconds += double(bytes_[one.root]) / bytes_of_one;
         }
       }
     }

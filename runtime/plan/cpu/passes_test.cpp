@@ -296,6 +296,7 @@ TEST_CASE("a plan whose meetings take longer than what a second thread takes ove
     return plan.threads();
   };
   CHECK(threads_for(4) == 1);
+  CHECK(threads_for(400) == 1);  // its values stay in a cache
   CHECK(threads_for(4000) == 2);
 }
 

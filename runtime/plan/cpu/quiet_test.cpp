@@ -12,6 +12,7 @@
 #include "ltr/operators.h"
 #include "ltr/ops.h"
 #include "runtime/plan/cpu/cpu_plan.h"
+#include "runtime/plan/cpu/quiet_counts.h"
 #include "runtime/plan/differentiate.h"
 #include "runtime/plan/recorder.h"
 #include "runtime/tensor/mode.h"
@@ -19,20 +20,28 @@
 
 namespace ltr::plan::quiet {
 
-namespace {
-
-/// Of all threads, while somebody counts.
-struct Counts {
-  std::atomic<bool> are_on = false;
-  std::atomic<int64_t> allocations = 0, locks = 0, ops = 0;
-};
 Counts counts;
+
+namespace {
 
 void count(std::atomic<int64_t>& of) {
   if (counts.are_on.load(std::memory_order_relaxed)) of.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace
+
+void Counts::during(c10::function_ref<void()> work) {
+  const auto callback = at::addGlobalCallback(
+      at::RecordFunctionCallback([](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> {
+        count(counts.ops);
+        return nullptr;
+      }));
+  allocations = locks = ops = 0;
+  are_on = true;
+  work();
+  are_on = false;
+  at::removeCallback(callback);
+}
 
 }  // namespace ltr::plan::quiet
 
@@ -211,16 +220,8 @@ void expect_quiet(const Str& title, Tensor (*step)(Quiet&), int64_t samples) {
       return is_well;
     };
     REQUIRE(run());
-    const auto callback = at::addGlobalCallback(
-        at::RecordFunctionCallback([](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> {
-          count(counts.ops);
-          return nullptr;
-        }));
-    counts.allocations = counts.locks = counts.ops = 0;
-    counts.are_on = true;
-    const bool is_well = run();
-    counts.are_on = false;
-    at::removeCallback(callback);
+    bool is_well = false;
+    counts.during([&] { is_well = run(); });
     CHECK(is_well);
     CHECK(counts.allocations.load() == 0);
     CHECK(counts.locks.load() == 0);
@@ -233,9 +234,7 @@ void expect_quiet(const Str& title, Tensor (*step)(Quiet&), int64_t samples) {
 TEST_CASE("a planned step takes no memory of the heap and no lock, and dispatches nothing") {
 #if defined(LTR_COUNTS)
   // It is counted at all.
-  counts.are_on = true;
-  const at::Tensor some = at::ones({1000}) + 1;
-  counts.are_on = false;
+  counts.during([] { static_cast<void>(at::ones({1000}) + 1); });
   CHECK(counts.allocations.load() > 0);
 #endif
   expect_quiet("mlp", mlp, 16);

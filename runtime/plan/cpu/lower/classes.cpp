@@ -32,7 +32,11 @@ struct Scores {
   /// Whether a mean is over what the batch says: the weights of its targets.
   bool is_weighted_mean() const { return is_mean && (weight.root != kNone || ignored != kNoClass); }
   double share() const { return is_mean && !is_weighted_mean() ? 1 / double(places) : 1; }
-  int64_t line_bytes() const { return inner == 1 ? 0 : classes * 16 * 4; }
+  /// A row of fewer classes than these fills no vector: then it is places that do.
+  static constexpr int64_t kManyClasses = 16;
+  bool goes_along_classes() const { return inner == 1 && classes >= kManyClasses; }
+  kernels::ClassPlaces lie() const { return {inner, inner == 1 ? classes : 1}; }
+  int64_t line_bytes() const { return goes_along_classes() ? 0 : classes * 16 * 4; }
 
   Classes of(Memory memory) const {
     Classes of{.count = classes,
@@ -189,9 +193,10 @@ Layout costs_of(Lowering& to, Scores& of) {
         of.each_run(of.of(part), [&](int64_t at, int64_t first, int64_t count) {
           const int64_t* const target = longs(memory, of.target) + at;
           float* const cost = floats(memory, costs) + at;
-          const bool is_well = of.inner == 1 ? class_kernel().rows(classes, x + first, target, count, cost)
-                                             : class_kernel().planes(classes, x + first, of.inner, target, count,
-                                                                     reinterpret_cast<float*>(part.scratch), cost);
+          const bool is_well = of.goes_along_classes()
+                                   ? class_kernel().rows(classes, x + first, target, count, cost)
+                                   : class_kernel().planes(classes, x + first, of.lie(), target, count,
+                                                           reinterpret_cast<float*>(part.scratch), cost);
           if (!is_well) part.fails();
         });
       },
@@ -269,10 +274,10 @@ bool cross_entropy_backward(Lowering& to) {
         of.each_run(of.of(part), [&](int64_t at, int64_t first, int64_t count) {
           const int64_t* const target = longs(memory, of.target) + at;
           float* const by_x = floats(memory, out) + first;
-          if (of.inner == 1)
+          if (of.goes_along_classes())
             class_kernel().rows_slope(classes, x + first, target, count, scale.of(memory), by_x);
           else
-            class_kernel().planes_slope(classes, x + first, of.inner, target, count, scale.of(memory),
+            class_kernel().planes_slope(classes, x + first, of.lie(), target, count, scale.of(memory),
                                         reinterpret_cast<float*>(part.scratch), by_x);
         });
       },

@@ -1,0 +1,50 @@
+// An update of a planned step: what is in quiet_test.cpp of plans holds for it, too.
+
+#include <ATen/ATen.h>
+#include <doctest/doctest.h>
+
+#include "runtime/optim/optimizer.h"
+#include "runtime/plan/cpu/quiet_counts.h"
+#include "runtime/tensor/handle.h"
+#include "runtime/train/root_state.h"
+
+namespace ltr {
+
+namespace {
+
+void expect_quiet(const char* rule, std::vector<Argument> arguments) {
+  CAPTURE(Str(rule));
+  ModelRoot root(0);
+  Weights weights;
+  // The last one is worth several threads.
+  for (const int64_t count : {5, 12, 200'000}) {
+    const Str name = fmt::format("w{}", count);
+    weights.push_back({name, root.scope().weight(name.c_str(), give(at::linspace(-1, 1, count)), {})});
+  }
+  Optimizer& optimizer = *root.scope().optimizer("opt", Value::call(rule, std::move(arguments)), weights,
+                                                 {{"clip_norm", 0.1, "float", {}}}, {}, {});
+  root.finish();
+  const auto update = [&](int64_t t) {
+    for (const Weight& weight : weights) In(weight.tensor)->mutable_grad() = at::ones_like(In(weight.tensor)->detach());
+    plan::quiet::counts.during([&] {
+      optimizer.clip();
+      optimizer.step(t);
+    });
+  };
+  update(0);  // makes the states
+  update(1);
+  CHECK(plan::quiet::counts.allocations.load() == 0);
+  CHECK(plan::quiet::counts.locks.load() == 0);
+  CHECK(plan::quiet::counts.ops.load() == 0);
+}
+
+}  // namespace
+
+TEST_CASE("an update that kernels do takes no memory of the heap and no lock, and dispatches nothing") {
+  if (optim::element_kernels() == nullptr) return;
+  // Adadelta is not among them: its roots are LibTorch's.
+  for (const char* rule : {"Adam", "AdamW", "Adamax", "SGD", "Rprop", "Lion"}) expect_quiet(rule, {});
+  expect_quiet("SGD", {{"momentum", 0.9, "float", {}}, {"nesterov", true, "bool", {}}});
+}
+
+}  // namespace ltr
