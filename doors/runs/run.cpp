@@ -162,6 +162,11 @@ JournalPart read_journal(const std::string& path, uint64_t from) {
   for (auto& [name, of_name] : recorded.texts) {
     for (auto& [step, logged] : of_name) part.texts.push_back({name, step, std::move(logged)});
   }
+  for (auto& [name, of_name] : recorded.matrices) {
+    if (of_name.empty()) continue;
+    auto& [step, rows] = *of_name.rbegin();
+    part.matrices.push_back({name, step, std::move(rows)});
+  }
   for (auto& [name, points] : recorded.points) {
     Series series{name, {}};
     for (const auto& [step, point] : points) series.points.push_back(point);
