@@ -34,10 +34,11 @@ uint64_t bytes_of(const std::string& path) {
 
 }  // namespace
 
-std::string read_plain_file(const std::string& path, uint64_t limit) {
+std::string read_plain_file(const std::string& path, uint64_t limit, uint64_t from) {
   if (bytes_of(path) > limit) refuse_size(path, limit, "the file has");
   const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
-  if (file == nullptr) throw std::system_error(errno, std::generic_category(), path);
+  if (file == nullptr || (from != 0 && ::fseeko(file.get(), off_t(from), SEEK_SET) != 0))
+    throw std::system_error(errno, std::generic_category(), path);
   std::string out;
   std::string buffer(1 << 16, '\0');
   while (const size_t count = std::fread(buffer.data(), 1, buffer.size(), file.get())) {

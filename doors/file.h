@@ -19,8 +19,8 @@ struct FormatError : std::runtime_error {
 /// All bytes of `path`; gzip is unpacked. Throws std::system_error, or FormatError for damaged gzip and for what is
 /// larger than limits.h allows.
 std::string read_file(const std::string& path);
-/// The same without unpacking, at most `limit` bytes.
-std::string read_plain_file(const std::string& path, uint64_t limit);
+/// The same without unpacking, at most `limit` bytes, from byte `from` on.
+std::string read_plain_file(const std::string& path, uint64_t limit, uint64_t from = 0);
 
 /// Replaces `path` in one step: temporary file beside it, fsync, rename. Throws std::system_error.
 void write_file_atomically(const std::string& path, std::string_view text);

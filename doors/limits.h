@@ -43,4 +43,7 @@ inline constexpr uint64_t kPickleMemory = uint64_t(1) << 30;
 inline constexpr int kPickleDepth = 256;
 inline constexpr uint64_t kPickleNames = uint64_t(64) << 20;
 
+/// First line and headers of a request.
+inline constexpr size_t kHttpHeader = size_t(16) << 10;
+
 }  // namespace ltr::doors::limits

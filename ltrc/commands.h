@@ -62,6 +62,14 @@ struct CompareOptions {
 };
 int run_compare(const CompareOptions& options);
 
+struct UiOptions {
+  std::string folder = "runs";
+  std::string host = "127.0.0.1";
+  int port = 8265;  ///< 0: a free one
+};
+/// Serves until Ctrl-C.
+int run_ui(const UiOptions& options);
+
 /// Answers an editor on stdin and stdout until it says `exit` or closes stdin.
 int run_lsp(const Common& common);
 

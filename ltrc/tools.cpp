@@ -80,6 +80,13 @@ void Tools::add_to(CLI::App& app, Common& common) {
   compare->add_option("RUN", compare_.runs, "folders of runs, such as runs/mnist/0007")->required()->expected(2, -1);
   compare->add_option("--html", compare_.html, "write a page with their curves in one picture to this file");
   compare->add_flag("--json", compare_.json, "for programs");
+
+  CLI::App* ui = add(app, common, "ui", "show the runs below a folder to a browser, live while they train",
+                     [this] { return run_ui(ui_); });
+  ui->add_option("FOLDER", ui_.folder, "of runs, as `--out` of programs (default: runs)");
+  ui->add_option("--port", ui_.port, "where it listens (default: 8265); 0 is a free port")->check(CLI::Range(0, 65535));
+  ui->add_option("--host", ui_.host,
+                 "address that it listens on (default: 127.0.0.1, which only this machine reaches)");
 }
 
 }  // namespace ltr::driver

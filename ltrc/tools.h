@@ -35,6 +35,7 @@ class Tools {
   DiffOptions diff_;
   CompareOptions compare_;
   DataCommandOptions data_;
+  UiOptions ui_;
   std::map<std::string, std::function<int()>> run_;
 };
 

@@ -12,14 +12,6 @@ namespace ltr::doors {
 
 namespace {
 
-/// Six digits: more are noise to compare by.
-std::string rounded(double value) {
-  if (!std::isfinite(value)) return shortest(value);
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
-}
-
 std::string best_text(const Run& run) {
   const nlohmann::json best = run.about.value("best", nlohmann::json());
   if (!best.is_object() || !best.contains("metric")) return "";
@@ -61,6 +53,13 @@ Result result_of(const Series& series) {
 std::string setting_text(const nlohmann::json& value) {
   if (value.is_null()) return "none";
   return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string rounded(double value) {
+  if (!std::isfinite(value)) return shortest(value);
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return text;
 }
 
 std::string duration_text(double seconds) {

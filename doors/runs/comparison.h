@@ -34,6 +34,8 @@ Comparison compare_runs(std::span<const Run> runs);
 
 /// A value of config.json or run.json as people write it: a text without its quotes.
 std::string setting_text(const nlohmann::json& value);
+/// Six digits: more are noise to compare by.
+std::string rounded(double value);
 /// `1 h 03 min`, `2 min 05 s`, `12.3 s`.
 std::string duration_text(double seconds);
 /// From the first event of a run to its last; nothing without events.

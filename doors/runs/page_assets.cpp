@@ -8,9 +8,10 @@ const std::string_view page_style = R"css(
 *{box-sizing:border-box}
 body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--back);max-width:76rem;margin:1.5rem auto;padding:0 1rem}
 h1{font-size:1.4rem;margin:.2rem 0}h2{font-size:1.1rem;margin:2rem 0 .6rem;border-bottom:1px solid var(--line)}
+a{color:var(--link)}#note{color:#cf222e}
 small,.soft{color:var(--soft)}
 .state{font-size:.8rem;padding:.1rem .5rem;border:1px solid var(--line);border-radius:1rem;vertical-align:middle}
-.finished{color:#1a7f37}.failed,.interrupted{color:#cf222e}.running{color:#9a6700}
+.finished{color:#1a7f37}.failed,.interrupted,.lost,.damaged{color:#cf222e}.running{color:#9a6700}
 table{border-collapse:collapse;font-size:.86rem}td,th{text-align:left;padding:.15rem .9rem .15rem 0;vertical-align:top}
 th{color:var(--soft);font-weight:600}td.number,th.number{text-align:right;font-variant-numeric:tabular-nums}
 pre{background:var(--card);padding:.7rem;overflow-x:auto;font-size:.8rem}
@@ -22,6 +23,7 @@ pre{background:var(--card);padding:.7rem;overflow-x:auto;font-size:.8rem}
 .legend{font-size:.78rem;display:flex;flex-wrap:wrap;gap:.1rem .8rem;min-height:1.3rem}
 .legend i{display:inline-block;width:.9rem;height:.2rem;vertical-align:middle;margin-right:.3rem}
 .controls{display:flex;flex-wrap:wrap;gap:1rem;font-size:.85rem;margin:.4rem 0}
+.matrix td{padding:.15rem .5rem}
 .pictures{display:flex;flex-wrap:wrap;gap:1rem}.pictures figure{margin:0;max-width:22rem}
 .pictures img{max-width:100%;min-width:8rem;image-rendering:pixelated;border:1px solid var(--line)}
 )css";
@@ -149,9 +151,10 @@ function draw(holder, title, lines) {
   svg.addEventListener('pointerleave', () => { here.setAttribute('x1', -9); here.setAttribute('x2', -9); tell(null); });
 }
 
-const charts = [...linesByChart()].sort((a, b) => a[0].startsWith('lr/') - b[0].startsWith('lr/') || (a[0] < b[0] ? -1 : 1));
 const place = document.getElementById('charts');
 function redraw() {
+  const charts = [...linesByChart()].sort((a, b) => a[0].startsWith('lr/') - b[0].startsWith('lr/') || (a[0] < b[0] ? -1 : 1));
+  while (place.children.length > charts.length) place.lastChild.remove();
   charts.forEach(([title, lines], i) => {
     if (!place.children[i]) { const made = document.createElement('div'); made.className = 'chart'; place.appendChild(made); }
     draw(place.children[i], title, lines);
@@ -163,6 +166,115 @@ if (place) {
   document.getElementById('smooth').oninput = event => { view.smooth = +event.target.value; redraw(); };
   redraw();
 }
+)js";
+
+// Follows the runs of the page: their curves grow by what is new; where more than points is new, the rest is read again.
+const std::string_view follow_script = R"js(
+'use strict';
+const MOST_POINTS = 4000, PAUSE = 1000, LONGEST_PAUSE = 30000;
+
+// Of each four points the least and the greatest stay, in their order.
+function thinned(points) {
+  if (points.length <= MOST_POINTS) return points;
+  const out = [points[0]];
+  for (let i = 1; i < points.length - 1; i += 4) {
+    const piece = points.slice(i, Math.min(i + 4, points.length - 1));
+    const finite = piece.filter(p => p[3] !== null);
+    if (finite.length === 0) { out.push(piece[0]); continue; }
+    const low = finite.reduce((a, b) => b[3] < a[3] ? b : a), high = finite.reduce((a, b) => b[3] > a[3] ? b : a);
+    out.push(...(low === high ? [low] : low[0] < high[0] ? [low, high] : [high, low]));
+  }
+  return [...out, points[points.length - 1]];
+}
+
+// The numbers of a series beside its curve.
+function tell(r, series) {
+  const values = series.points.map(p => p[3]);
+  const finite = values.filter(v => v !== null);
+  const digits = v => data.runs.length > 1 && v !== null ? +v.toPrecision(6) : v;
+  const least = finite.reduce((a, b) => Math.min(a, b), Infinity), greatest = finite.reduce((a, b) => Math.max(a, b), -Infinity);
+  const news = {last: digits(values[values.length - 1]), least: digits(least), greatest: digits(greatest), count: series.count};
+  for (const cell of document.querySelectorAll(`td[data-run="${r}"]`))
+    if (cell.dataset.series === series.name) cell.textContent = news[cell.dataset.what] ?? 'nan';
+}
+
+// False where a series is new.
+function take(r, news) {
+  for (const added of news.series) {
+    const known = data.runs[r].series.find(series => series.name === added.name);
+    if (!known) return false;
+    known.points = thinned(known.points.concat(added.points));
+    known.count += added.count;
+    tell(r, known);
+  }
+  data.runs[r].cursor = news.cursor;
+  return true;
+}
+
+async function readAgain() {
+  const answer = await fetch(location.href);
+  const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  if (!answer.ok) throw new Error(page.body.textContent.trim());
+  const open = new Set([...document.querySelectorAll('details[open] summary')].map(one => one.textContent));
+  for (const id of ['head', 'rest']) document.getElementById(id).replaceWith(page.getElementById(id));
+  for (const one of document.querySelectorAll('summary')) if (open.has(one.textContent)) one.parentNode.open = true;
+  data.runs = JSON.parse(page.getElementById('data').textContent).runs;
+}
+
+async function follow() {
+  for (let pause = PAUSE;;) {
+    await new Promise(done => setTimeout(done, pause));
+    if (document.hidden) continue;
+    const note = document.getElementById('note');
+    try {
+      let isNew = false, isStale = false;
+      for (const [r, run] of data.runs.entries()) {
+        const answer = await fetch(`${run.news}?from=${run.cursor}&status=${encodeURIComponent(run.status)}`);
+        if (answer.status === 204) continue;
+        if (!answer.ok) throw new Error(await answer.text());
+        const news = await answer.json();
+        isNew = true;
+        if (news.stale || !take(r, news)) isStale = true;
+      }
+      if (isStale) await readAgain();
+      if (isNew) redraw();
+      note.textContent = '';
+      pause = PAUSE;
+    } catch (error) {
+      note.textContent = 'not followed now: ' + error.message;
+      pause = Math.min(2 * pause, LONGEST_PAUSE);
+    }
+  }
+}
+follow();
+)js";
+
+// The lines of the list, read again where something changed; what is chosen stays so.
+const std::string_view list_script = R"js(
+'use strict';
+const rows = document.getElementById('rows'), note = document.getElementById('note');
+const chosen = () => new Set([...rows.querySelectorAll('input:checked')].map(one => one.value));
+async function follow() {
+  for (let pause = 1000;;) {
+    await new Promise(done => setTimeout(done, pause));
+    if (document.hidden) continue;
+    try {
+      const answer = await fetch('/list?version=' + rows.dataset.version);
+      if (answer.status === 200) {
+        const news = await answer.json(), before = chosen();
+        rows.innerHTML = news.rows;
+        rows.dataset.version = news.version;
+        for (const one of rows.querySelectorAll('input')) one.checked = before.has(one.value);
+      } else if (answer.status !== 204) throw new Error(await answer.text());
+      note.textContent = '';
+      pause = 1000;
+    } catch (error) {
+      note.textContent = 'not followed now: ' + error.message;
+      pause = Math.min(2 * pause, 30000);
+    }
+  }
+}
+follow();
 )js";
 
 }  // namespace ltr::doors

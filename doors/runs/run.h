@@ -39,6 +39,29 @@ struct Picture {
   std::string png;
 };
 
+/// A text that was logged.
+struct LoggedText {
+  std::string name;
+  int64_t step = 0;
+  std::string text;
+};
+
+/// Numbers in rows that were logged: a confusion matrix.
+struct LoggedMatrix {
+  std::string name;
+  int64_t step = 0;
+  std::vector<std::vector<double>> rows;
+};
+
+/// What a journal says behind a byte of it.
+struct JournalPart {
+  std::vector<Series> series;  ///< by name
+  std::vector<RunEvent> events;
+  std::vector<LoggedText> texts;       ///< by name and step, of each name the newest
+  std::vector<LoggedMatrix> matrices;  ///< by name, the newest
+  uint64_t end = 0;                    ///< behind its last whole line
+};
+
 struct Run {
   std::string folder;
   std::string name;            ///< `mnist/0007-baseline`
@@ -48,16 +71,27 @@ struct Run {
   std::vector<Series> series;  ///< by name
   std::vector<RunEvent> events;
   std::vector<Picture> pictures;  ///< by name and step
+  std::vector<LoggedText> texts;  ///< likewise
+  std::vector<LoggedMatrix> matrices;
+  std::string profile;       ///< where the time of its steps went
+  uint64_t journal_end = 0;  ///< so far was log.jsonl read
 
   /// The series `name`, or null.
   const Series* find(const std::string& name) const;
 };
 
 /// Reads the folder of a run, which may still be writing: a torn last line or record is none. `with_pictures` reads the event
-/// files, too, of which it keeps the newest `kMostPictures` of each name. Throws FormatError with file and byte for what is
-/// damaged, std::system_error for what cannot be read; FormatError of run.json for a folder that holds no run.
+/// files and the pictures of `samples/`, too. Of pictures and texts the newest `kNewest` of each name stay. Throws FormatError
+/// with file and byte for what is damaged, std::system_error for what cannot be read; FormatError of run.json for a folder that
+/// holds no run. Files of a run are files: a link, which may lead out of the folder, or a pipe, which may never end, is damage.
 Run read_run(const std::string& folder, bool with_pictures);
 
-constexpr size_t kMostPictures = 8;
+/// The journal at `path` behind byte `from`, where a line begins; a torn last line is none. FormatError for what is damaged, and
+/// where no line begins at `from`.
+JournalPart read_journal(const std::string& path, uint64_t from);
+/// FormatError if there is something at `path` that is no regular file. Whether there is one.
+bool has_regular_file(const std::string& path);
+
+constexpr size_t kNewest = 8;
 
 }  // namespace ltr::doors

@@ -1,5 +1,6 @@
 #include "doors/runs/run.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
 #include <cmath>
@@ -86,12 +87,12 @@ TEST_CASE("the newest images of each name are kept, and a damaged record is name
   const Image grey{2, 1, 1, {0, 255}};
   {
     EventFile file(path, 0, 100);
-    for (int64_t step = 1; step <= int64_t(kMostPictures) + 3; ++step) file.image(step, 100, "val/board", grey);
+    for (int64_t step = 1; step <= int64_t(kNewest) + 3; ++step) file.image(step, 100, "val/board", grey);
     file.scalar(1, 100, "val/loss", 1);
     file.image(5, 100, "val/other", grey);
   }
   const Run run = read_run(folder.path.string(), true);
-  REQUIRE(run.pictures.size() == kMostPictures + 1);
+  REQUIRE(run.pictures.size() == kNewest + 1);
   CHECK(run.pictures[0].name == "val/board");
   CHECK(run.pictures[0].step == 4);
   CHECK(run.pictures[0].png == encode_png(grey));
@@ -100,10 +101,65 @@ TEST_CASE("the newest images of each name are kept, and a damaged record is name
 
   std::string bytes = read_plain_file(path, 1 << 20);
   std::ofstream(path, std::ios::binary) << bytes.substr(0, bytes.size() - 1);
-  CHECK(read_images(path).size() == kMostPictures + 3);
+  CHECK(read_images(path).size() == kNewest + 3);
   bytes[bytes.size() / 2] = char(bytes[bytes.size() / 2] ^ 1);
   std::ofstream(path, std::ios::binary) << bytes;
   CHECK_THROWS_AS(read_images(path), FormatError);
+}
+
+TEST_CASE("pictures, texts, matrices and the profile of a run are on its page") {
+  const Folder folder;
+  folder.write("run.json", R"({"status": "finished"})");
+  folder.write("log.jsonl", R"({"kind":"event","event":"start","step":0,"time":10}
+{"kind":"text","step":4,"time":11,"name":"val/samples","text":"<b>old"}
+{"kind":"text","step":8,"time":12,"name":"val/samples","text":"<b>new"}
+{"kind":"matrix","step":4,"time":11,"name":"val/confusion","rows":[[1,0],[0,1]]}
+{"kind":"matrix","step":8,"time":12,"name":"val/confusion","rows":[[3,1],["NaN",17]]}
+)");
+  fs::create_directories(folder.path / "samples");
+  fs::create_directories(folder.path / "profile");
+  const std::string png = encode_png({2, 1, 1, {0, 255}});
+  for (int step = 1; step <= int(kNewest) + 2; ++step)
+    folder.write("samples/val.clean.x-step000000" + std::to_string(step) + ".png", png);
+  for (const char* other :
+       {"val-step0000004.jsonl", "x.png", "x-step.png", "x-step1a.png", "x-step99999999999999999999.png"})
+    folder.write(std::string("samples/") + other, "x");
+  folder.write("profile/steps.txt", "train: <all> of it");
+  const Run run = read_run(folder.path.string(), true);
+  REQUIRE(run.pictures.size() == kNewest);
+  CHECK(run.pictures[0].name == "val/clean/x");
+  CHECK(run.pictures[0].png == png);
+  REQUIRE(run.texts.size() == 2);
+  CHECK(run.texts[1].step == 8);
+  REQUIRE(run.matrices.size() == 1);
+  CHECK(run.matrices[0].rows[1][1] == 17);
+  const std::string page = run_page(run);
+  for (const char* text : {"&lt;b&gt;new", "&lt;all&gt;", "rgb(31 119 180/75%)\">3</td>", ">17</td>"})
+    CHECK_MESSAGE(page.find(text) != std::string::npos, text);
+  CHECK(page.find("<b>") == std::string::npos);
+
+  fs::remove_all(folder.path / "samples");
+  fs::create_directory_symlink("/etc", folder.path / "samples");
+  CHECK(read_run(folder.path.string(), true).pictures.empty());
+  folder.write("log.jsonl", R"({"kind":"matrix","step":4,"time":11,"name":"a"})"
+                            "\n");
+  CHECK_THROWS_AS(read_run(folder.path.string(), false), FormatError);
+}
+
+TEST_CASE("files of a run are files: links and pipes are refused, and not waited for") {
+  const Folder folder;
+  folder.write("run.json", "{}");
+  for (const char* name : {"summary.txt", "config.json", "log.jsonl", "events.out.tfevents.1.host"}) {
+    fs::create_symlink("/etc/passwd", folder.path / name);
+    CHECK_THROWS_AS(read_run(folder.path.string(), true), FormatError);
+    fs::remove(folder.path / name);
+    REQUIRE(::mkfifo((folder.path / name).c_str(), 0600) == 0);
+    CHECK_THROWS_AS(read_run(folder.path.string(), true), FormatError);
+    fs::remove(folder.path / name);
+  }
+  fs::remove(folder.path / "run.json");
+  folder.write("run.json", R"({"status": 5})");
+  CHECK_THROWS_AS(read_run(folder.path.string(), false), FormatError);
 }
 
 TEST_CASE("a thinned curve keeps its ends, its peaks and its order") {
