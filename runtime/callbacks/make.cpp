@@ -1,8 +1,10 @@
 #include "runtime/callbacks/make.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
+#include "runtime/callbacks/arguments.h"
 #include "runtime/callbacks/program_callback.h"
 #include "runtime/train/root_state.h"
 #include "runtime/train/session.h"
@@ -26,7 +28,9 @@ constexpr Row kRows[] = {
     {"Ema", Turn::Weights, make_ema},
     {"GradNorm", Turn::Listed, make_grad_norm},
     {"Histograms", Turn::Listed, make_histograms},
+    {"ImageGrid", Turn::Listed, make_image_grid},
     {"LrMonitor", Turn::Listed, make_lr_monitor},
+    {"SamplePredictions", Turn::Listed, make_sample_predictions},
     {"SpikeGuard", Turn::Listed, make_spike_guard},
     {"Throughput", Turn::Listed, make_throughput},
     {"Timer", Turn::Listed, make_timer},
@@ -34,6 +38,19 @@ constexpr Row kRows[] = {
     {"Summary", Turn::Listed, nullptr},
     {"StopOnSignal", Turn::Listed, nullptr},
 };
+
+/// R2006 where two callbacks write into one file of `samples/`.
+void refuse_equal_samples(const std::vector<Value>& calls) {
+  std::set<Str> files;
+  for (const Value& call : calls) {
+    const char* name = call.text == "ImageGrid" ? "field" : call.text == "SamplePredictions" ? "stream" : nullptr;
+    if (name == nullptr) continue;
+    const Str file = call.text + " " + text_argument(call, "stream", "val") + " " + text_argument(call, name, "val");
+    if (!files.insert(file).second)
+      throw error_at(call.location, err::settings_contradict,
+                     fmt::format("two callbacks {} write one file", call.text));
+  }
+}
 
 Error unknown_callback(const Value& call) {
   Str known;
@@ -53,6 +70,7 @@ void make_listeners(const FitView& view, Listeners& listeners) {
     if (row.make == nullptr) return;
     if (ListenerPtr made = row.make(call, view)) listeners.add(row.turn, key, std::move(made));
   };
+  refuse_equal_samples(request.callbacks);
   bool has_checkpoint = false;
   int averages = 0;
   for (const Value& call : request.callbacks) {

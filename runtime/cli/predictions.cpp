@@ -1,7 +1,6 @@
 #include "runtime/cli/predictions.h"
 
 #include <cerrno>
-#include <cmath>
 #include <filesystem>
 #include <set>
 #include <system_error>
@@ -16,6 +15,7 @@
 #include "runtime/data/texts.h"
 #include "runtime/tensor/dtype.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/train/image.h"
 
 namespace ltr::cli {
 
@@ -32,22 +32,6 @@ std::vector<Str> columns(const std::vector<Str>& names, const std::vector<bool>&
     for (int64_t i = 0; i < count; ++i) all.push_back(count == 1 ? names[k] : fmt::format("{}_{}", names[k], i));
   }
   return all;
-}
-
-Str number(const at::Tensor& value, bool is_json) {
-  if (value.scalar_type() == at::kBool) return value.item().toBool() ? "true" : "false";
-  if (!value.is_floating_point()) return std::to_string(value.item().toLong());
-  // The shortest text of a float, not of the double that it widens to.
-  const double wide = value.item().toDouble();
-  if (value.scalar_type() == at::kFloat && std::isfinite(wide)) return fmt::format("{}", float(wide));
-  return is_json ? doors::json_number(wide) : doors::shortest(wide);
-}
-
-Str nested(const at::Tensor& tensor) {
-  if (tensor.dim() == 0) return number(tensor, true);
-  Str out = "[";
-  for (int64_t i = 0; i < tensor.size(0); ++i) out += (i == 0 ? "" : ",") + nested(tensor[i]);
-  return out + "]";
 }
 
 /// An array has one width, and batches that were filled up may have several.
@@ -168,12 +152,12 @@ void Predictions::put_row(const std::vector<at::Tensor>& outputs, int64_t row) {
     const Option<Str> text = text_in(outputs, k, row);
     if (!is_csv_) {
       cells.push_back(
-          fmt::format("{}:{}", doors::json_string(names_[k]), text ? doors::json_string(*text) : nested(one)));
+          fmt::format("{}:{}", doors::json_string(names_[k]), text ? doors::json_string(*text) : json_of(one)));
     } else if (text) {
       cells.push_back(doors::csv_cell(*text));
     } else {
       const at::Tensor flat = one.flatten();
-      for (int64_t i = 0; i < flat.numel(); ++i) cells.push_back(number(flat[i], false));
+      for (int64_t i = 0; i < flat.numel(); ++i) cells.push_back(number_text(flat[i], false));
     }
   }
   if (is_csv_ && !has_header_) put_header(is_text ? names_ : columns(names_, are_texts_, outputs, row));

@@ -1,5 +1,7 @@
 #include "runtime/cli/step_params.h"
 
+#include <algorithm>
+
 #include "runtime/cli/tensor_param.h"
 #include "runtime/settings/value_text.h"
 #include "runtime/tensor/handle.h"
@@ -37,8 +39,12 @@ GivenParams read_step_params(const Start& start, const StepInfo& step) {
 
 void give_predict_params(const Start& start, RunRequest& request) {
   const StepInfo* step = find_step(*start.experiment, Role::Predict);
-  if (request.flags.fast_dev_run <= 0 || step == nullptr || streams_of(*start.data, Role::Predict).empty()) return;
-  request.step_params[size_t(Role::Predict)] = read_step_params(start, *step).params;
+  if (step == nullptr) return;
+  const bool is_tried = request.flags.fast_dev_run > 0 && !streams_of(*start.data, Role::Predict).empty();
+  const bool is_shown = std::ranges::any_of(request.callbacks, [](const Value& call) {
+    return call.text == "SamplePredictions" || call.text == "ImageGrid";
+  });
+  if (is_tried || is_shown) request.step_params[size_t(Role::Predict)] = read_step_params(start, *step).params;
 }
 
 }  // namespace ltr::cli

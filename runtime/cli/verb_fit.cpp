@@ -187,6 +187,10 @@ class FitVerb {
       throw with_memory(error, start_);
     }
     SignalWatch::enter(SignalPhase::End);
+    if (writes_ && !report.steps_text.empty()) {
+      std::filesystem::create_directories(dir_ + "/profile");
+      write_run_file(dir_ + "/profile/steps.txt", report.steps_text);
+    }
     const Option<Error> lost = finish(report);
     if (start_.terminal.is_json) {
       if (!report.steps_text.empty())

@@ -32,6 +32,18 @@ class Journal : public Logger {
           false);
   }
 
+  void matrix(int64_t step, double time, const Str& tag, const std::vector<std::vector<double>>& rows) override {
+    Str out;
+    for (const std::vector<double>& row : rows) {
+      Str cells;
+      for (const double value : row) cells += (cells.empty() ? "" : ",") + doors::json_number(value);
+      out += (out.empty() ? "[" : ",[") + cells + "]";
+    }
+    write("{\"kind\":\"matrix\",\"step\":" + std::to_string(step) + ",\"time\":" + seconds(time) +
+              ",\"name\":" + doors::json_string(tag) + ",\"rows\":[" + out + "]}\n",
+          true);
+  }
+
   void flush() override { file_.flush(); }
   void close() override { file_.flush(); }
   int64_t dropped() const override { return file_.dropped(); }

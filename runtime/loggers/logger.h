@@ -39,6 +39,8 @@ class Logger {
   virtual void image(int64_t step, double time, const Str& tag, const doors::Image& image);
   virtual void histogram(int64_t step, double time, const Str& tag, const doors::Histogram& histogram);
   virtual void text(int64_t step, double time, const Str& tag, const Str& text);
+  /// Numbers in rows, of a confusion matrix say, of which `image` has the picture.
+  virtual void matrix(int64_t step, double time, const Str& tag, const std::vector<std::vector<double>>& rows);
   virtual void flush();
   virtual void close();
   /// Records that it gave up although it said that they wait (`Waiting`).
@@ -66,6 +68,7 @@ class Recorder {
   void image(int64_t step, Str tag, doors::Image image);
   void histogram(int64_t step, Str tag, doors::Histogram histogram);
   void text(int64_t step, Str tag, Str text);
+  void matrix(int64_t step, Str tag, std::vector<std::vector<double>> rows);
   void flush();
   void close();
   /// True if some logger besides the journal takes images and histograms (else `samples/` does).

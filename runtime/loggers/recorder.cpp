@@ -22,6 +22,7 @@ void Logger::event(int64_t, double, const Str&, const Str&) {}
 void Logger::image(int64_t, double, const Str&, const doors::Image&) {}
 void Logger::histogram(int64_t, double, const Str&, const doors::Histogram&) {}
 void Logger::text(int64_t, double, const Str&, const Str&) {}
+void Logger::matrix(int64_t, double, const Str&, const std::vector<std::vector<double>>&) {}
 void Logger::flush() {}
 void Logger::close() {}
 int64_t Logger::dropped() const { return 0; }
@@ -188,6 +189,13 @@ void Recorder::histogram(int64_t step, Str tag, doors::Histogram histogram) {
   const size_t bytes = 3 * histogram.counts.size() * sizeof(double);
   impl_->push([step, time = now(), tag = std::move(tag),
                histogram = std::move(histogram)](Logger& logger) { logger.histogram(step, time, tag, histogram); },
+              bytes, true);
+}
+
+void Recorder::matrix(int64_t step, Str tag, std::vector<std::vector<double>> rows) {
+  const size_t bytes = rows.empty() ? 0 : rows.size() * rows.front().size() * sizeof(double);
+  impl_->push([step, time = now(), tag = std::move(tag),
+               rows = std::move(rows)](Logger& logger) { logger.matrix(step, time, tag, rows); },
               bytes, true);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "doors/number.h"
 #include "runtime/api/error.h"
 #include "runtime/tensor/host_read.h"
 
@@ -37,6 +38,30 @@ doors::Histogram histogram_of(const at::Tensor& values) {
   constexpr size_t kBins = 30;
   const at::Tensor flat = on_host(values.detach()).to(at::kDouble).flatten().contiguous();
   return doors::make_histogram({flat.const_data_ptr<double>(), size_t(flat.numel())}, kBins);
+}
+
+std::vector<std::vector<double>> rows_of(const at::Tensor& matrix) {
+  const at::Tensor values = on_host(matrix.detach()).to(at::kDouble).contiguous();
+  std::vector<std::vector<double>> rows;
+  const double* at = values.const_data_ptr<double>();
+  for (int64_t i = 0; i < values.size(0); ++i, at += values.size(1)) rows.emplace_back(at, at + values.size(1));
+  return rows;
+}
+
+Str number_text(const at::Tensor& value, bool is_json) {
+  if (value.scalar_type() == at::kBool) return value.item().toBool() ? "true" : "false";
+  if (!value.is_floating_point()) return std::to_string(value.item().toLong());
+  // The shortest text of a float, not of the double that it widens to.
+  const double wide = value.item().toDouble();
+  if (value.scalar_type() == at::kFloat && std::isfinite(wide)) return fmt::format("{}", float(wide));
+  return is_json ? doors::json_number(wide) : doors::shortest(wide);
+}
+
+Str json_of(const at::Tensor& tensor) {
+  if (tensor.dim() == 0) return number_text(tensor, true);
+  Str out = "[";
+  for (int64_t i = 0; i < tensor.size(0); ++i) out += (i == 0 ? "" : ",") + json_of(tensor[i]);
+  return out + "]";
 }
 
 }  // namespace ltr

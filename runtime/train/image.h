@@ -1,11 +1,12 @@
 #pragma once
 
-// Tensors as pictures and histograms, for loggers.
+// Tensors as pictures, histograms and texts, for who shows them.
 
 #include <ATen/core/Tensor.h>
 
 #include "doors/png.h"
 #include "doors/tfevents.h"
+#include "ltr/api.h"
 
 namespace ltr {
 
@@ -17,5 +18,12 @@ doors::Image heat_map(const at::Tensor& matrix);
 
 /// The values of a tensor in 30 bins.
 doors::Histogram histogram_of(const at::Tensor& values);
+
+/// The numbers of a matrix.
+std::vector<std::vector<double>> rows_of(const at::Tensor& matrix);
+/// The number of a tensor of one element, in the fewest digits that give it back; what JSON cannot say is a text there.
+Str number_text(const at::Tensor& value, bool is_json);
+/// A tensor on the host as lists in lists.
+Str json_of(const at::Tensor& tensor);
 
 }  // namespace ltr

@@ -79,7 +79,11 @@ void Session::log_text(int slot, const Str& text) {
 void Session::record_images() {
   for (auto& [tag, value] : logs.take_images()) {
     if (request.recorder == nullptr || request.flags.bare) continue;
-    guarded([&] { request.recorder->image(global_step, tag, heat_map(In(value))); });
+    guarded([&] {
+      const at::Tensor matrix = In(value);
+      request.recorder->image(global_step, tag, heat_map(matrix));
+      if (matrix.dim() == 2) request.recorder->matrix(global_step, tag, rows_of(matrix));
+    });
   }
 }
 
