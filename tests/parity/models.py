@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
-"""The models of the library against torchvision's, and recurrent stacks against PyTorch's: names and shapes of all weights
-and buffers are equal, and with them so are the outputs. Skipped where PyTorch or torchvision is not installed.
+"""The models of the library against torchvision's and Hugging Face's, and recurrent stacks against PyTorch's: a program loads the
+weights of the twin, so names and shapes of all weights and buffers are equal; the loss of a batch, the gradients of all weights
+(as one step of SGD shows them), the buffers behind the step and the loss in evaluation are those of the twin. Skipped where
+PyTorch, torchvision or transformers is not installed.
+
+    models.py [NAME…]
 
 LTRC and LTR_SOURCE say which compiler and sources, if not those of this tree.
 """
@@ -9,23 +13,30 @@ import pathlib
 import sys
 
 try:
+    import safetensors.torch
     import torch
     import torchvision
+    import transformers
 except ImportError:
     sys.exit(77)
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "run/support"))
 from harness import build, check, finish, fit, newest, scratch
 
+# The largest error of the losses, of a gradient as part of the largest of its tensor, and of a buffer. Gradients that are
+# nothing but rounding, such as those of a bias before a batch norm, are measured by a thousandth of the model's largest.
+LOSS, GRADIENT, BUFFER = 1e-5, 1e-3, 1e-5
+LEARNING_RATE = 0.1
+
 PROGRAM = """ltr 1
 
 {imports}
 
 data Waves() {{
-  batch[B] {{ x: float[B, {dims}], label: i64[B] }}
+  batch[B] {{ x: {kind}[B, {dims}], label: i64[B] }}
 
-  fn wave(s: {{i: int}}) -> {{x: float[{dims}], label: i64}} =
-    (x = sin(arange({count}).to(f64) * 0.01 + 1.0 * s.i).to(float).reshape({dims}), label = stack([s.i % 4])[0])
+  fn wave(s: {{i: int}}) -> {{x: {kind}[{dims}], label: i64}} =
+    (x = {x}.reshape({dims}), label = stack([s.i % 4])[0])
 
   train = synthetic(4, wave) |> collate(4)
   val   = synthetic(4, wave) |> collate(4)
@@ -34,16 +45,16 @@ data Waves() {{
 {blocks}
 
 model Wave() {{
-  net = {net}
-  optimizer opt = SGD(net.weights, lr = 0.01)
+  net = {net} from "twin.safetensors"
+  optimizer opt = SGD(net.weights, lr = 0.1)
 
-  step train[B](x: float[B, {dims}], label: i64[B]) {{
+  step train[B](x: {kind}[B, {dims}], label: i64[B]) {{
     loss = cross_entropy({logits}, label)
     minimize loss
     log loss
   }}
 
-  step val[B](x: float[B, {dims}], label: i64[B]) {{
+  step val[B](x: {kind}[B, {dims}], label: i64[B]) {{
     log loss = cross_entropy({logits}, label)
   }}
 }}
@@ -55,8 +66,11 @@ experiment waves {{
   loggers {{ Csv() }}
 }}
 """
-IMAGE = {"dims": [3, 40, 36], "blocks": "", "logits": "net(x)"}
-SERIES = {"dims": [5, 3], "imports": "", "logits": "net(x)"}
+WAVE = "sin(arange({count}).to(f64) * 0.01 + 1.0 * s.i).to(float)"
+IDS = "((arange({count}) * 7 + s.i * 3) % 13)"
+IMAGE = {"dims": [3, 40, 36], "kind": "float", "x": WAVE, "blocks": "", "logits": "net(x)"}
+SERIES = {"dims": [5, 3], "kind": "float", "x": WAVE, "imports": "", "logits": "net(x)"}
+TEXT = {"dims": [6], "kind": "i64", "x": IDS, "blocks": ""}
 STACK = """block Stack() {{
   rnn = {0}
   head = Linear(8, 4)
@@ -95,63 +109,189 @@ class Stack(torch.nn.Module):
         return self.head(self.rnn(x)[0][:, -1])
 
 
+def images(name, **options):
+    """A row of torchvision's model `name` with four classes and nothing left out by chance."""
+    def make():
+        twin = getattr(torchvision.models, name)(num_classes=4, **options)
+        for module in twin.modules():
+            if isinstance(module, (torch.nn.Dropout, torchvision.ops.StochasticDepth)):
+                module.p = 0.0
+        if name.startswith("vgg"):  # the same classifier with fewer weights
+            twin.classifier[0] = torch.nn.Linear(512 * 7 * 7, 16)
+            twin.classifier[3] = torch.nn.Linear(16, 16)
+            twin.classifier[6] = torch.nn.Linear(16, 4)
+        return twin
+    return make
+
+
+class Distilbert(transformers.DistilBertModel):
+    def forward(self, x):
+        return super().forward(x, attention_mask=SEES.expand_as(x)).last_hidden_state[:, 0]
+
+
+class Bert(transformers.BertModel):
+    def forward(self, x):
+        return super().forward(x, attention_mask=SEES.expand_as(x), token_type_ids=x % 2).pooler_output
+
+
+class Gpt2(transformers.GPT2Model):
+    def forward(self, x):
+        return torch.nn.functional.linear(super().forward(x).last_hidden_state, self.wte.weight).mean(1)
+
+
+class Llama(transformers.LlamaForCausalLM):
+    def forward(self, x):
+        return super().forward(x).logits.mean(1)
+
+
+class T5(transformers.T5ForConditionalGeneration):
+    def forward(self, x):
+        return super().forward(x, attention_mask=SEES.expand_as(x), decoder_input_ids=x[:, :4]).logits.mean(1)
+
+
+SEES = torch.arange(6).unsqueeze(0) < 5
+SEES_HERE = "arange(6).unsqueeze(0).expand(B, 6) < 5"
+SMALL = {"vocab_size": 13}
+
+
+def distilbert():
+    return Distilbert(transformers.DistilBertConfig(**SMALL, dim=12, hidden_dim=20, n_layers=2, n_heads=3, max_position_embeddings=8,
+                                                    dropout=0.0, attention_dropout=0.0, pad_token_id=None))
+
+
+def bert():
+    return Bert(transformers.BertConfig(**SMALL, hidden_size=12, intermediate_size=20, num_hidden_layers=2, num_attention_heads=3,
+                                        max_position_embeddings=8, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
+                                        pad_token_id=None))
+
+
+def gpt2():
+    return Gpt2(transformers.GPT2Config(**SMALL, n_embd=12, n_layer=2, n_head=3, n_positions=8, resid_pdrop=0.0, embd_pdrop=0.0,
+                                        attn_pdrop=0.0))
+
+
+def llama():
+    return Llama(transformers.LlamaConfig(**SMALL, hidden_size=12, intermediate_size=20, num_hidden_layers=2, num_attention_heads=6,
+                                          num_key_value_heads=2, rms_norm_eps=1e-5))
+
+
+def t5():
+    return T5(transformers.T5Config(**SMALL, d_model=12, d_kv=5, d_ff=20, num_layers=2, num_heads=3, dropout_rate=0.0))
+
+
+def row(name, fields, net, make):
+    return name, {"imports": f"import std.models.{{{name}}}", **fields, "net": net}, make
+
+
 ROWS = [
-    ("resnet18", {**IMAGE, "imports": "import std.models.{resnet18}", "net": "resnet18(4)"},
-     lambda: torchvision.models.resnet18(num_classes=4)),
-    ("resnet50", {**IMAGE, "imports": "import std.models.{resnet50}", "net": "resnet50(4)"},
-     lambda: torchvision.models.resnet50(num_classes=4)),
-    ("mobilenet_v2", {**IMAGE, "imports": "import std.models.{mobilenet_v2}", "net": "mobilenet_v2(4)"},
-     lambda: torchvision.models.mobilenet_v2(num_classes=4)),
+    *(row(name, IMAGE, f"{name}(4)", images(name)) for name in ("resnet18", "resnet50")),
+    row("mobilenet_v2", IMAGE, "mobilenet_v2(4, dropout = 0.0)", images("mobilenet_v2")),
+    row("vgg11", IMAGE, "vgg11(4, hidden = 16, dropout = 0.0)", images("vgg11")),
+    row("vgg13_bn", IMAGE, "vgg13_bn(4, hidden = 16, dropout = 0.0)", images("vgg13_bn")),
+    row("efficientnet", {**IMAGE, "dims": [3, 72, 60]}, "efficientnet(4, dropout = 0.0, stochastic_depth = 0.0)",
+        images("efficientnet_b0")),
+    row("convnext_tiny", IMAGE, "convnext_tiny(4, stochastic_depth = 0.0, layer_scale = 0.5)",
+        images("convnext_tiny", layer_scale=0.5)),
+    row("swin_t", {**IMAGE, "dims": [3, 64, 90]}, "swin_t(4, stochastic_depth = 0.0)", images("swin_t")),
+    row("vit_b16", {**IMAGE, "dims": [3, 224, 224]}, "vit_b16(4)", images("vit_b_16")),
+    row("distilbert", {**TEXT, "logits": f"net(x, {SEES_HERE})[:, 0]"},
+        "distilbert(13, positions = 8, size = 12, layers = 2, heads = 3, inner = 20, dropout = 0.0)", distilbert),
+    row("bert", {**TEXT, "logits": f"net(x, {SEES_HERE}, x % 2)[1]"},
+        "bert(13, positions = 8, size = 12, layers = 2, heads = 3, inner = 20, dropout = 0.0)", bert),
+    row("gpt2", {**TEXT, "logits": "net(x).mean(1)"}, "gpt2(13, positions = 8, size = 12, layers = 2, heads = 3, dropout = 0.0)", gpt2),
+    row("llama", {**TEXT, "logits": "net(x).mean(1)"},
+        "llama(13, size = 12, layers = 2, heads = 6, groups = 2, inner = 20)", llama),
+    row("t5", {**TEXT, "logits": f"net(x, {SEES_HERE}, x[:, 0 .. 4]).mean(1)"},
+        "t5(13, size = 12, layers = 2, heads = 3, head = 5, inner = 20, dropout = 0.0)", t5),
     ("sizes of each axis", {**IMAGE, "imports": "", "net": AXES}, axes),
     *((name, {**SERIES, "net": "Stack()", "blocks": STACK.format(f"{name}(3, 4, layers = 2, directions = 2)")},
        lambda name=name: Stack(getattr(torch.nn, name))) for name in ("LSTM", "GRU", "RNN")),
 ]
 
 
-def read_safetensors(path):
-    """The tensors of a file, without the library that reads it."""
-    import json
-    import struct
+def state_of(twin):
+    """The tensors of a twin, each once: what is tied has the first of its names."""
+    seen, state = set(), {}
+    for name, tensor in twin.state_dict().items():
+        if tensor.numel() == 0 or tensor.data_ptr() not in seen:
+            state[name] = tensor.detach().clone().contiguous()
+        seen.add(tensor.data_ptr())
+    return state
 
-    data = path.read_bytes()
-    size = struct.unpack("<Q", data[:8])[0]
-    types = {"F32": torch.float32, "I64": torch.int64}
-    tensors = {}
-    for name, row in json.loads(data[8:8 + size]).items():
-        if name == "__metadata__":
-            continue
-        begin, end = (8 + size + offset for offset in row["data_offsets"])
-        tensors[name] = torch.frombuffer(bytearray(data[begin:end]), dtype=types[row["dtype"]]).reshape(row["shape"])
-    return tensors
+
+def loss_of(twin, x):
+    return torch.nn.functional.cross_entropy(twin(x), torch.arange(4))
+
+
+def batch_of(fields, count):
+    if fields["kind"] == "i64":
+        rows = [(torch.arange(count) * 7 + i * 3) % 13 for i in range(4)]
+    else:
+        rows = [torch.sin(torch.arange(count, dtype=torch.float64) * 0.01 + i).float() for i in range(4)]
+    return torch.stack([row.reshape(fields["dims"]) for row in rows])
+
+
+def last(rows, name):
+    return [float(row[name]) for row in rows if row.get(name)][-1]
 
 
 def compare(name, fields, make, folder):
-    dims = fields["dims"]
-    count = torch.Size(dims).numel()
+    count = torch.Size(fields["dims"]).numel()
+    torch.manual_seed(1)
+    twin = make()
+    before = state_of(twin)
+    safetensors.torch.save_file(before, folder / "twin.safetensors")
     source = folder / "waves.ltr"
-    source.write_text(PROGRAM.format(**{**fields, "dims": ", ".join(map(str, dims)), "count": count}))
+    text = {**fields, "dims": ", ".join(map(str, fields["dims"])), "x": fields["x"].format(count=count)}
+    source.write_text(PROGRAM.format(**text))
     result = fit(build(source, folder, "program"), folder, "--seed", 1)
     if not check(f"{name}: fit exits 0", result.returncode == 0, result.text):
         return
     run = newest(folder)
-    tensors = {key.removeprefix("net."): value
-               for key, value in read_safetensors(run / "checkpoints/last/weights.safetensors").items()}
-    twin = make()
-    wanted = {key: tuple(value.shape) for key, value in twin.state_dict().items()}
-    have = {key: tuple(value.shape) for key, value in tensors.items()}
+    after = {key.removeprefix("net."): value
+             for key, value in safetensors.torch.load_file(run / "checkpoints/last/weights.safetensors").items()}
+    wanted = {key: tuple(value.shape) for key, value in before.items()}
+    have = {key: tuple(value.shape) for key, value in after.items()}
     if not check(f"{name}: names and shapes", wanted == have, f"{sorted(wanted.items() ^ have.items())[:8]}"):
         return
-    twin.load_state_dict(tensors)
-    twin.eval()
-    x = torch.stack([torch.sin(torch.arange(count, dtype=torch.float64) * 0.01 + i).float().reshape(dims) for i in range(4)])
-    with torch.no_grad():
-        loss = torch.nn.functional.cross_entropy(twin(x), torch.arange(4)).item()
     with open(run / "metrics.csv") as file:
-        ours = [float(row["val/loss"]) for row in csv.DictReader(file) if row.get("val/loss")][-1]
-    check(f"{name}: loss", abs(loss - ours) <= 1e-4 * max(1, abs(loss)), f"{ours} here, {loss} there")
+        rows = list(csv.DictReader(file))
+
+    x = batch_of(fields, count)
+    twin.train()
+    loss = loss_of(twin, x)
+    loss.backward()
+    ours = last(rows, "train/loss")
+    check(f"{name}: loss", abs(loss.item() - ours) <= LOSS * max(1, abs(ours)), f"{ours} here, {loss.item()} there")
+
+    gradients, worst = dict(twin.named_parameters()), (0.0, "")
+    floor = max(weight.grad.abs().max().item() for weight in gradients.values() if weight.grad is not None) / 1000
+    for key, start in before.items():
+        if key in gradients:
+            gradient = gradients[key].grad
+            gradient = torch.zeros_like(start) if gradient is None else gradient
+            # The step is seen as a difference of weights, which have 24 bits.
+            unseen = 2 * start.abs().max().item() * 2 ** -24 / LEARNING_RATE
+            error = ((start - after[key]) / LEARNING_RATE - gradient).abs().max().item() - unseen
+            worst = max(worst, (error / max(gradient.abs().max().item(), floor), key))
+    check(f"{name}: gradients of {len(gradients)} weights, error {worst[0]:.1e}", worst[0] <= GRADIENT, worst)
+    for key, there in twin.named_buffers():
+        if key in after:
+            error = (after[key].double() - there.double()).abs().max().item()
+            if error > BUFFER * max(1, there.abs().max().item()):
+                check(f"{name}: {key}", False, f"differs by {error}")
+
+    twin.load_state_dict(after, strict=False)
+    twin.eval()
+    with torch.no_grad():
+        loss = loss_of(twin, x).item()
+    ours = last(rows, "val/loss")
+    check(f"{name}: loss in evaluation", abs(loss - ours) <= 10 * LOSS * max(1, abs(loss)), f"{ours} here, {loss} there")
 
 
+names = sys.argv[1:]
 for row in ROWS:
-    with scratch() as folder:
-        compare(*row, pathlib.Path(folder))
+    if not names or row[0] in names:
+        with scratch() as folder:
+            compare(*row, pathlib.Path(folder))
 finish()

@@ -13,8 +13,8 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from harness import EXAMPLES, LTRC, build, check, finish, fit, newest, run, scratch
 
-NAMES = ("iris", "mnist", "keras_cnn", "forecast", "gan", "char_gpt")
-WITH_TESTS = {"iris": 0, "mnist": 3, "gan": 1, "char_gpt": 2}
+NAMES = ("iris", "mnist", "keras_cnn", "forecast", "gan", "char_gpt", "outlook", "vae", "sweep")
+WITH_TESTS = {"iris": 0, "mnist": 3, "gan": 1, "char_gpt": 2, "outlook": 1, "vae": 1}
 
 
 def without_data(folder):

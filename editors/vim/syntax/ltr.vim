@@ -78,13 +78,15 @@ syntax keyword ltrBlock ReplicationPad1d ReplicationPad2d RetrievalFallOut Retri
 syntax keyword ltrBlock RetrievalMRR RetrievalNormalizedDCG RetrievalPrecision RetrievalRPrecision
 syntax keyword ltrBlock RetrievalRecall RootMeanSquaredError Rprop RunningMean SGD
 syntax keyword ltrBlock ScaleInvariantSignalDistortionRatio SignalNoiseRatio SpearmanCorrCoef Specificity
-syntax keyword ltrBlock SpikeGuard StatScores StructuralSimilarityIndexMeasure SumMetric Summary
-syntax keyword ltrBlock SymmetricMeanAbsolutePercentageError SyncBatchNorm TensorBoard Throughput Timer
+syntax keyword ltrBlock SpikeGuard StatScores StochasticDepth StructuralSimilarityIndexMeasure SumMetric
+syntax keyword ltrBlock Summary SymmetricMeanAbsolutePercentageError SyncBatchNorm TensorBoard Throughput Timer
 syntax keyword ltrBlock TotalVariation TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer
 syntax keyword ltrBlock TweedieDevianceScore Unfold Upsample WeightedMeanAbsolutePercentageError WordErrorRate
-syntax keyword ltrBlock WordInfoLost WordInfoPreserved ZeroPad1d ZeroPad2d ZeroPad3d bert forecaster gpt2
-syntax keyword ltrBlock image_classifier lenet lstm_forecaster mlp mobilenet_v2 resnet18 resnet34 resnet50
-syntax keyword ltrBlock segmenter tabular_classifier tabular_regressor text_classifier unet vit_b16
+syntax keyword ltrBlock WordInfoLost WordInfoPreserved ZeroPad1d ZeroPad2d ZeroPad3d bert convnext_base
+syntax keyword ltrBlock convnext_small convnext_tiny distilbert efficientnet forecaster gpt2 image_classifier
+syntax keyword ltrBlock language_model lenet llama lstm_forecaster mlp mobilenet_v2 resnet18 resnet34 resnet50
+syntax keyword ltrBlock segmenter swin_b swin_s swin_t t5 tabular_classifier tabular_regressor text_classifier
+syntax keyword ltrBlock unet vgg11 vgg11_bn vgg13 vgg13_bn vgg16 vgg16_bn vgg19 vgg19_bn vit_b16
 syntax keyword ltrHook run_start run_end fit_start fit_end sanity_start sanity_end train_start train_end
 syntax keyword ltrHook train_epoch_start train_epoch_end train_batch_start train_batch_end before_backward
 syntax keyword ltrHook after_backward before_step after_step val_epoch_start val_epoch_end val_batch_start

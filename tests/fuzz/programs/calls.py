@@ -74,7 +74,7 @@ Bilinear({c}, {h}, 2) < randn({b}, {c}), randn({b}, {h}); LSTMCell({c}, 3) < ran
 RNNCell({c}, 3) < randn({b}, {c}), zeros({b}, 3); lenet({c}) < randn({b}, 1, 28, 28); mlp({c}, 2, hidden = 4) < randn({b}, {c}); lstm_forecaster({c}, 2, hidden = 4) < randn({b}, {h}, {c})
 MaxPool3d(2) < randn(1, {c}, {h}, {h}, {w}); AvgPool3d(2) < randn(1, {c}, {h}, {h}, {w}); AdaptiveAvgPool3d(2) < randn(1, {c}, {h}, {h}, {w})
 AdaptiveMaxPool1d(2) < randn({b}, {c}, {h}); AdaptiveMaxPool2d(2) < randn({b}, {c}, {h}, {w}); BatchNorm3d({c}) < randn({b}, {c}, 2, 2, 2)
-LocalResponseNorm(3) < randn({b}, {c}, {h}, {w}); Dropout1d(0.5) < randn({b}, {c}, {h}); Dropout3d(0.5) < randn({b}, {c}, 2, 2, 2); AlphaDropout(0.2) < randn({b})
+LocalResponseNorm(3) < randn({b}, {c}, {h}, {w}); Dropout1d(0.5) < randn({b}, {c}, {h}); Dropout3d(0.5) < randn({b}, {c}, 2, 2, 2); AlphaDropout(0.2) < randn({b}); StochasticDepth(0.2) < randn({b}, {c}, {h})
 ZeroPad1d(1) < randn({b}, {c}, {h}); ZeroPad2d((1, 0, 2, 1)) < randn({b}, {c}, {h}, {w}); ZeroPad3d(1) < randn(1, {c}, 2, 2, 2); ConstantPad1d(1, 0.5) < randn({b}, {c}, {h})
 ConstantPad2d(1, 0.5) < randn({b}, {c}, {h}, {w}); ReflectionPad1d(1) < randn({b}, {c}, {h}); ReflectionPad2d(1) < randn({b}, {c}, {h}, {w})
 ReplicationPad1d(1) < randn({b}, {c}, {h}); ReplicationPad2d(1) < randn({b}, {c}, {h}, {w}); CircularPad1d(1) < randn({b}, {c}, {h}); CircularPad2d(1) < randn({b}, {c}, {h}, {w})
@@ -86,6 +86,14 @@ ConvTranspose2d({c}, 2, (3, 2)) < randn({b}, {c}, {h}, {w}); MaxPool2d(2) < rand
 unet(2, 32, 32, channels = 1, size = 4) < randn(1, 1, 32, 32); mobilenet_v2({c}) < randn(1, 3, 32, 32); resnet18({c}) < randn(1, 3, 32, 32)
 resnet34({c}) < randn(1, 3, 32, 32); resnet50({c}) < randn(1, 3, 32, 32); gpt2(vocab = {h}, positions = 8, size = 4, layers = 1, heads = 2) < randint(0, {h}, [{b}, 4])
 bert(vocab = {h}, positions = 8, size = 4, layers = 1, heads = 2, inner = 8) < randint(0, {h}, [{b}, 4]), zeros({b}, 4) < 1.0, zeros({b}, 4).to(i64); vit_b16({c}) < randn(1, 3, 224, 224)
+vgg11({c}, hidden = 4) < randn(1, 3, 32, 32); vgg13({c}, hidden = 4) < randn(1, 3, 32, 32); vgg16({c}, hidden = 4) < randn(1, 3, 32, 32)
+vgg19({c}, hidden = 4) < randn(1, 3, 32, 32); vgg11_bn({c}, hidden = 4) < randn(1, 3, 32, 32); vgg13_bn({c}, hidden = 4) < randn(1, 3, 32, 32)
+vgg16_bn({c}, hidden = 4) < randn(1, 3, 32, 32); vgg19_bn({c}, hidden = 4) < randn(1, 3, 32, 32); efficientnet({c}) < randn(1, 3, 32, 32)
+convnext_tiny({c}) < randn(1, 3, 32, 32); convnext_small({c}) < randn(1, 3, 32, 32); convnext_base({c}) < randn(1, 3, 32, 32)
+swin_t({c}) < randn(1, 3, 32, 32); swin_s({c}) < randn(1, 3, 32, 32); swin_b({c}) < randn(1, 3, 32, 32)
+distilbert(vocab = {h}, positions = 8, size = 4, layers = 1, heads = 2, inner = 8) < randint(0, {h}, [{b}, 4]), zeros({b}, 4) < 1.0
+llama(vocab = {h}, size = 8, layers = 1, heads = 2, groups = 1, inner = 8) < randint(0, {h}, [{b}, 4])
+t5(vocab = {h}, size = 4, layers = 1, heads = 2, head = 3, inner = 8) < randint(0, {h}, [{b}, 4]), zeros({b}, 4) < 1.0, randint(0, {h}, [{b}, 3])
 """
 
 # Of two classes, of several, of labels, of numbers, of texts.

@@ -119,6 +119,8 @@ class Variety:
             self.imports = [{"file": f"import {name}", "as": f"import {name} as n", "text": f'import "{name}.ltr" as n'}[form]]
             self.near = f"{name}." if form == "file" else "n."
         self.imports += ["import std.models.{lenet, mlp, lstm_forecaster, unet, mobilenet_v2, resnet18, resnet34, resnet50, gpt2, bert, vit_b16}",
+                         "import std.models.{vgg11, vgg13, vgg16, vgg19, vgg11_bn, vgg13_bn, vgg16_bn, vgg19_bn, efficientnet, convnext_tiny, convnext_small}",
+                         "import std.models.{convnext_base, swin_t, swin_s, swin_b, distilbert, llama, t5}",
                          "import std.init.{xavier_uniform, xavier_normal, kaiming_uniform, kaiming_normal, orthogonal, trunc_normal}",
                          "import std.vision.{" + VISION + "}", "import std.init as init", "import std.vision"]
 
