@@ -8,6 +8,7 @@ PyTorch, torchvision or transformers is not installed.
 
 LTRC and LTR_SOURCE say which compiler and sources, if not those of this tree.
 """
+import copy
 import csv
 import pathlib
 import sys
@@ -23,8 +24,9 @@ except ImportError:
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "run/support"))
 from harness import build, check, finish, fit, newest, scratch
 
-# The largest error of the losses, of a gradient as part of the largest of its tensor, and of a buffer. Gradients that are
-# nothing but rounding, such as those of a bias before a batch norm, are measured by a thousandth of the model's largest.
+# The largest error of the losses, of a gradient as part of the largest of its tensor, and of a buffer. Where PyTorch's own
+# rounding makes more of it, as batch norms over few places do, it is three times what f32 and f64 differ by there. Gradients that are
+# nothing but rounding, such as those of a bias before a batch norm, are measured by a hundredth of the model's largest.
 LOSS, GRADIENT, BUFFER = 1e-5, 1e-3, 1e-5
 LEARNING_RATE = 0.1
 
@@ -185,7 +187,7 @@ def row(name, fields, net, make):
 
 ROWS = [
     *(row(name, IMAGE, f"{name}(4)", images(name)) for name in ("resnet18", "resnet50")),
-    row("mobilenet_v2", IMAGE, "mobilenet_v2(4, dropout = 0.0)", images("mobilenet_v2")),
+    row("mobilenet_v2", {**IMAGE, "dims": [3, 72, 60]}, "mobilenet_v2(4, dropout = 0.0)", images("mobilenet_v2")),
     row("vgg11", IMAGE, "vgg11(4, hidden = 16, dropout = 0.0)", images("vgg11")),
     row("vgg13_bn", IMAGE, "vgg13_bn(4, hidden = 16, dropout = 0.0)", images("vgg13_bn")),
     row("efficientnet", {**IMAGE, "dims": [3, 72, 60]}, "efficientnet(4, dropout = 0.0, stochastic_depth = 0.0)",
@@ -231,6 +233,10 @@ def batch_of(fields, count):
     return torch.stack([row.reshape(fields["dims"]) for row in rows])
 
 
+def gradients_of(twin):
+    return {name: torch.zeros_like(weight) if weight.grad is None else weight.grad for name, weight in twin.named_parameters()}
+
+
 def last(rows, name):
     return [float(row[name]) for row in rows if row.get(name)][-1]
 
@@ -259,26 +265,29 @@ def compare(name, fields, make, folder):
 
     x = batch_of(fields, count)
     twin.train()
+    exact = copy.deepcopy(twin).double()
     loss = loss_of(twin, x)
     loss.backward()
+    loss_of(exact, x.double() if x.is_floating_point() else x).backward()
     ours = last(rows, "train/loss")
     check(f"{name}: loss", abs(loss.item() - ours) <= LOSS * max(1, abs(ours)), f"{ours} here, {loss.item()} there")
 
-    gradients, worst = dict(twin.named_parameters()), (0.0, "")
-    floor = max(weight.grad.abs().max().item() for weight in gradients.values() if weight.grad is not None) / 1000
-    for key, start in before.items():
-        if key in gradients:
-            gradient = gradients[key].grad
-            gradient = torch.zeros_like(start) if gradient is None else gradient
-            # The step is seen as a difference of weights, which have 24 bits.
-            unseen = 2 * start.abs().max().item() * 2 ** -24 / LEARNING_RATE
-            error = ((start - after[key]) / LEARNING_RATE - gradient).abs().max().item() - unseen
-            worst = max(worst, (error / max(gradient.abs().max().item(), floor), key))
-    check(f"{name}: gradients of {len(gradients)} weights, error {worst[0]:.1e}", worst[0] <= GRADIENT, worst)
-    for key, there in twin.named_buffers():
+    there, precise = gradients_of(twin), gradients_of(exact)
+    floor = max(gradient.abs().max().item() for gradient in there.values()) / 100
+    worst, allowed = (0.0, ""), GRADIENT
+    for key, gradient in there.items():
+        scale = max(gradient.abs().max().item(), floor)
+        # The step is seen as a difference of weights, which have 24 bits.
+        unseen = 2 * before[key].abs().max().item() * 2 ** -24 / LEARNING_RATE
+        error = ((before[key] - after[key]) / LEARNING_RATE - gradient).abs().max().item() - unseen
+        worst = max(worst, (error / scale, key))
+        allowed = max(allowed, 3 * (gradient - precise[key]).abs().max().item() / scale)
+    check(f"{name}: gradients of {len(there)} weights, error {worst[0]:.1e} of {allowed:.0e}", worst[0] <= allowed, worst)
+    for (key, buffer), (_, wanted) in zip(twin.named_buffers(), exact.named_buffers()):
         if key in after:
-            error = (after[key].double() - there.double()).abs().max().item()
-            if error > BUFFER * max(1, there.abs().max().item()):
+            error = (after[key].double() - buffer.double()).abs().max().item()
+            own = (buffer.double() - wanted.double()).abs().max().item()
+            if error > max(BUFFER * max(1, buffer.abs().max().item()), 3 * own):
                 check(f"{name}: {key}", False, f"differs by {error}")
 
     twin.load_state_dict(after, strict=False)
