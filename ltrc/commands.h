@@ -103,6 +103,14 @@ int run_test(const TestOptions& options, const Common& common);
 int run_dump(const std::string& what, const std::string& file, const std::string& after, const Common& common);
 int run_explain(const std::string& code);
 int run_info();
-int run_new(const std::string& name, const std::string& from, bool list);
+
+struct NewOptions {
+  std::string name;
+  std::string from = "classifier";  ///< the starter that is written
+  std::string task;                 ///< a model of std.tasks, whose program is written in its place
+  std::string data;                 ///< what the program reads; "": data that are written beside it
+  bool list = false;
+};
+int run_new(const NewOptions& options);
 
 }  // namespace ltr::driver

@@ -119,13 +119,16 @@ int main_of(const std::vector<std::string>& words) {
   CheckOptions check;
   BuildOptions build;
   TestOptions test;
-  std::string file, code, name, what, after, starter = "classifier";
-  bool list = false;
+  std::string file, code, what, after;
 
   CLI::App* new_command = app.add_subcommand("new", "write a program to start from");
-  new_command->add_option("NAME", name, "its name");
-  new_command->add_option("--from", starter, "which starter");
-  new_command->add_flag("--list", list, "name the starters");
+  NewOptions new_options;
+  new_command->add_option("NAME", new_options.name, "its name");
+  CLI::Option* from = new_command->add_option("--from", new_options.from, "which starter");
+  new_command->add_option("--task", new_options.task, "a short program with a whole model of std.tasks")
+      ->excludes(from);
+  new_command->add_option("--data", new_options.data, "what it reads, in place of the data that come with it");
+  new_command->add_flag("--list", new_options.list, "name the starters and tasks");
   CLI::App* check_command = app.add_subcommand("check", "find mistakes, build nothing");
   check_command->add_option("FILE", check.files, "programs")->required();
   check_command->add_flag("-v,--verbose", check.verbose,
@@ -172,7 +175,7 @@ int main_of(const std::vector<std::string>& words) {
   }
   const std::string chosen = app.get_subcommands().front()->get_name();
   if (tools.has(chosen)) return tools.run(chosen);
-  if (chosen == "new") return run_new(name, starter, list);
+  if (chosen == "new") return run_new(new_options);
   if (chosen == "check") return run_check(check, common);
   if (chosen == "build") return run_build(build, common);
   if (chosen == "test") return run_test(test, common);

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <optional>
 #include <span>
 
 #include "dsl/diagnostics/suggest.h"
@@ -13,10 +15,14 @@
 
 namespace ltr::driver {
 
-/// Starter programs: `classifier/NAME.ltr` and the data that it reads.
+/// Starter programs, `classifier/NAME.ltr` and `tasks/forecaster/NAME.ltr`, and the data that they read, `data/iris.csv`.
 extern const std::span<const source::EmbeddedFile> starter_files;
 
 namespace {
+
+constexpr std::string_view kProgram = "/NAME.ltr";
+constexpr std::string_view kTasks = "tasks/";
+constexpr std::string_view kPath = ": path = \"";
 
 /// What a starter is for: its first comment, up to the colon.
 std::string_view purpose_of(std::string_view text) {
@@ -24,31 +30,106 @@ std::string_view purpose_of(std::string_view text) {
   return text.substr(begin, text.find(':', begin) - begin);
 }
 
+/// The starters that are no tasks, or the tasks of std.tasks, and their texts.
+std::map<std::string, std::string_view> programs_of(bool are_tasks) {
+  std::map<std::string, std::string_view> programs;
+  for (const source::EmbeddedFile& file : starter_files) {
+    std::string_view name = file.name;
+    if (!name.ends_with(kProgram) || name.starts_with(kTasks) != are_tasks) continue;
+    name.remove_suffix(kProgram.size());
+    if (are_tasks) name.remove_prefix(kTasks.size());
+    programs.emplace(name, file.text);
+  }
+  return programs;
+}
+
+void print_list() {
+  for (const auto& [name, text] : programs_of(false)) fmt::print("{:<20}{}\n", name, purpose_of(text));
+  fmt::print("\nwith a model of std.tasks, by --task:\n");
+  for (const auto& [name, text] : programs_of(true)) fmt::print("{:<20}{}\n", name, purpose_of(text));
+}
+
+/// The text of the starter or task that was asked for; what is wrong was said if there is none.
+std::optional<std::string> program_of(const NewOptions& options) {
+  const bool is_task = !options.task.empty();
+  std::string wanted = is_task ? options.task : options.from;
+  // As on other command lines: image-classifier.
+  if (is_task) std::replace(wanted.begin(), wanted.end(), '-', '_');
+  const auto programs = programs_of(is_task);
+  if (const auto found = programs.find(wanted); found != programs.end()) return std::string(found->second);
+  std::vector<std::string> names;
+  for (const auto& [name, text] : programs) names.push_back(name);
+  const auto near = diagnostics::suggest(wanted, names);
+  fmt::print(stderr, "error: there is no {} `{}`\n  = help: {}\n", is_task ? "task" : "starter", wanted,
+             near ? "did you mean `" + *near + "`?" : "`ltrc new --list` names them");
+  return std::nullopt;
+}
+
+/// Puts `replacement` in place of the path that the data of `text` is read from; returns that path.
+std::string replace_path(std::string& text, const std::string& replacement) {
+  const size_t begin = text.find(kPath) + kPath.size();
+  const size_t length = text.find('"', begin) - begin;
+  std::string path = text.substr(begin, length);
+  if (!replacement.empty()) text.replace(begin, length, replacement);
+  return path;
+}
+
+/// The path as a program in `folder` reads it, which looks beside itself.
+std::string beside(const std::filesystem::path& folder, const std::string& data) {
+  const std::filesystem::path path = std::filesystem::absolute(data).lexically_normal();
+  return path.lexically_proximate(std::filesystem::absolute(folder).lexically_normal()).generic_string();
+}
+
+/// A folder of pictures has a folder for each class.
+void count_classes(std::string& text, const std::string& data) {
+  const std::string_view setting = "hparam classes: int = ";
+  const size_t at = text.find(setting);
+  if (at == std::string::npos || !std::filesystem::is_directory(data)) return;
+  const auto entries = std::filesystem::directory_iterator(data);
+  const auto count =
+      std::count_if(begin(entries), end(entries), [](const auto& entry) { return entry.is_directory(); });
+  const size_t begin = at + setting.size();
+  if (count > 1) text.replace(begin, text.find(' ', begin) - begin, std::to_string(count));
+}
+
 std::string content_at(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+/// The program named `stem` and, if it reads no others, the data that come with it.
+std::vector<std::pair<std::filesystem::path, std::string>> files_of(std::string text, const NewOptions& options,
+                                                                    const std::filesystem::path& folder,
+                                                                    const std::string& stem) {
+  const std::string data = replace_path(text, options.data.empty() ? "" : beside(folder, options.data));
+  if (!options.data.empty()) count_classes(text, options.data);
+  for (size_t found = text.find("NAME"); found != std::string::npos; found = text.find("NAME", found + stem.size()))
+    text.replace(found, 4, stem);
+  std::vector<std::pair<std::filesystem::path, std::string>> files = {{folder / (stem + ".ltr"), std::move(text)}};
+  for (const source::EmbeddedFile& file : starter_files) {
+    if (options.data.empty() && (file.name == data || file.name.starts_with(data + "/")))
+      files.emplace_back(folder / file.name, file.text);
+  }
+  return files;
+}
+
 }  // namespace
 
-int run_new(const std::string& name, const std::string& from, bool list) {
+int run_new(const NewOptions& options) {
   namespace fs = std::filesystem;
-  std::vector<std::string> starters;
-  for (const source::EmbeddedFile& file : starter_files) {
-    const size_t slash = file.name.find('/');
-    if (!file.name.substr(slash).ends_with("NAME.ltr")) continue;
-    starters.emplace_back(file.name.substr(0, slash));
-    if (list) fmt::print("{:<12}{}\n", starters.back(), purpose_of(file.text));
+  if (options.list) {
+    print_list();
+    return kOk;
   }
-  if (list) return kOk;
+  const std::string& name = options.name;
   if (name.empty()) {
     fmt::print(stderr, "error: ltrc new needs a name\n  = help: `ltrc new my_first` writes my_first.ltr\n");
     return kUsage;
   }
-  if (std::find(starters.begin(), starters.end(), from) == starters.end()) {
-    fmt::print(stderr, "error: there is no starter `{}`\n", from);
-    const auto near = diagnostics::suggest(from, starters);
-    fmt::print(stderr, "  = help: {}\n", near ? "did you mean `" + *near + "`?" : "`ltrc new --list` names them");
+  std::optional<std::string> program = program_of(options);
+  if (!program) return kUsage;
+  if (!options.data.empty() && !fs::exists(options.data)) {
+    fmt::print(stderr, "error: there is no file or folder `{}`\n", options.data);
     return kUsage;
   }
   std::string stem = fs::path(name).filename().string();
@@ -61,19 +142,7 @@ int run_new(const std::string& name, const std::string& from, bool list) {
     return kUsage;
   }
   const fs::path folder = fs::path(name).parent_path();
-  const std::string prefix = from + "/";
-  std::vector<std::pair<fs::path, std::string>> files;
-  for (const source::EmbeddedFile& file : starter_files) {
-    if (!file.name.starts_with(prefix)) continue;
-    std::string path(file.name.substr(prefix.size()));
-    std::string text(file.text);
-    if (const size_t at = path.find("NAME.ltr"); at != std::string::npos) {
-      path.replace(at, 4, stem);
-      for (size_t found = text.find("NAME"); found != std::string::npos; found = text.find("NAME", found + stem.size()))
-        text.replace(found, 4, stem);
-    }
-    files.emplace_back(folder / path, std::move(text));
-  }
+  const auto files = files_of(std::move(*program), options, folder, stem);
   std::error_code error;
   for (const auto& [path, text] : files) {
     // The same data may serve several programs of a folder.
