@@ -63,8 +63,12 @@ void each_prototype(const ir::ExternFile& file, Context& cx, Use&& use) {
   }
 }
 
-cpp::Expr extern_address(const std::string& name) {
-  return cpp::unary("&", cpp::name("::" + Context::identifier(name)));
+/// The address of `one`, by its type: headers of the system may have functions of its name.
+cpp::Expr address_of(const cpp::Function& one) {
+  std::vector<cpp::Type> signature = {one.result};
+  for (const cpp::Param& param : one.params) signature.push_back(param.type);
+  return cpp::cast(cpp::generic("ltr::foreign::Function", std::move(signature)),
+                   cpp::unary("&", cpp::name("::" + one.name)));
 }
 
 }  // namespace
@@ -94,17 +98,18 @@ cpp::Expr FunctionEmitter::call_extern(const ir::Op& op) {
   LTR_INVARIANT(fn != nullptr, "no C++ function " + op.name, op.loc);
   std::vector<cpp::Expr> operands;
   for (size_t i = 0; i < op.operands.size(); ++i) operands.push_back(use_as(op.operands[i], fn->params[i].type));
-  const auto form_of = [&](const std::string& name) {
-    if (!is_cuda_file(file->file)) return extern_address(name);
-    std::vector<cpp::Expr> args = {cpp::string(name), cpp::string(file->file), extern_address(name),
-                                   cpp::unary("&", cpp::name("::" + Context::identifier(name) + kOnCuda))};
+  const auto form_of = [&](const std::string& name, cpp::Function one) {
+    cpp::Expr address = address_of(one);
+    if (!is_cuda_file(file->file)) return address;
+    one.name += kOnCuda;
+    std::vector<cpp::Expr> args = {cpp::string(name), cpp::string(file->file), std::move(address), address_of(one)};
     args.insert(args.end(), operands.begin(), operands.end());
     return cpp::call("ltr::foreign::on_device", std::move(args));
   };
   std::vector<cpp::Expr> args = {cpp::string(fn->name)};
   if (!fn->backward.empty()) args.push_back(cpp::string(fn->backward));
-  args.push_back(form_of(fn->name));
-  if (!fn->backward.empty()) args.push_back(form_of(fn->backward));
+  args.push_back(form_of(fn->name, prototype(*fn, cx_)));
+  if (!fn->backward.empty()) args.push_back(form_of(fn->backward, backward_prototype(*fn, cx_)));
   args.insert(args.end(), operands.begin(), operands.end());
   return cpp::call("ltr::foreign::call", std::move(args));
 }

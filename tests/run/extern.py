@@ -133,6 +133,31 @@ ltr::Tensor failing(const ltr::Tensor& x, int64_t how) {
 """
 
 
+# Headers of the system have functions of these names, with other parameters.
+NAMED = """ltr 1
+
+extern "named.cpp" {
+  fn pause(seconds: float) -> float
+  fn index(x: float[2]) -> float[2] backward link
+}
+
+test "named" { assert pause(1.0) == 2.0 and equal(index(ones(2)), 3 * ones(2)) }
+"""
+NAMED_CPP = """#include "named.ltr.h"
+
+double pause(double seconds) { return 2 * seconds; }
+ltr::Tensor index(const ltr::Tensor& x) { return x * 3; }
+ltr::Tensor link(const ltr::Tensor&, const ltr::Tensor&, const ltr::Tensor& gradient) { return gradient * 3; }
+"""
+
+
+def named(folder):
+    (folder / "named.ltr").write_text(NAMED)
+    (folder / "named.cpp").write_text(NAMED_CPP)
+    result = run(LTRC, "test", folder / "named.ltr")
+    check("names that the system has too", result.returncode == 0, result.text)
+
+
 def rope(folder):
     program = folder / "rope.ltr"
     program.write_text(ROPE.format(kernel=EXAMPLES / "kernels/rope.cpp"))
@@ -213,6 +238,7 @@ def gpt2(folder):
 
 with scratch() as place:
     folder = pathlib.Path(place)
+    named(folder)
     rope(folder)
     gradient(folder)
     rebuilt(folder)

@@ -63,9 +63,9 @@ syntax keyword ltrBlock ConstantPad1d ConstantPad2d Conv1d Conv2d Conv3d ConvTra
 syntax keyword ltrBlock ConvTranspose3d CosineSimilarity CriticalSuccessIndex Csv DeviceStats DiceScore Dropout
 syntax keyword ltrBlock Dropout1d Dropout2d Dropout3d EarlyStop EditDistance Ema Embedding EmbeddingBag
 syntax keyword ltrBlock ExactMatch ExplainedVariance F1Score FBetaScore Flatten Fold FreezeUntil GRU GRUCell
-syntax keyword ltrBlock GradNorm GroupNorm HammingDistance Histograms Identity InstanceNorm JaccardIndex
-syntax keyword ltrBlock JensenShannonDivergence KLDivergence KendallRankCorrCoef LSTM LSTMCell Lamb Lars
-syntax keyword ltrBlock LayerNorm Linear Lion LocalResponseNorm LogCoshError LrMonitor MatchErrorRate
+syntax keyword ltrBlock GradNorm GroupNorm HammingDistance Histograms Identity ImageGrid InstanceNorm
+syntax keyword ltrBlock JaccardIndex JensenShannonDivergence KLDivergence KendallRankCorrCoef LSTM LSTMCell
+syntax keyword ltrBlock Lamb Lars LayerNorm Linear Lion LocalResponseNorm LogCoshError LrMonitor MatchErrorRate
 syntax keyword ltrBlock MatthewsCorrCoef MaxMetric MaxPool1d MaxPool2d MaxPool3d MeanAbsoluteError
 syntax keyword ltrBlock MeanAbsolutePercentageError MeanIoU MeanMetric MeanSquaredError MeanSquaredLogError
 syntax keyword ltrBlock MinMetric MinkowskiDistance Mlflow MultiheadAttention MultilabelAUROC
@@ -76,7 +76,7 @@ syntax keyword ltrBlock PixelShuffle PixelUnshuffle Precision ProgressBar R2Scor
 syntax keyword ltrBlock RNNCell ROUGEScore Recall ReflectionPad1d ReflectionPad2d RelativeSquaredError
 syntax keyword ltrBlock ReplicationPad1d ReplicationPad2d RetrievalFallOut RetrievalHitRate RetrievalMAP
 syntax keyword ltrBlock RetrievalMRR RetrievalNormalizedDCG RetrievalPrecision RetrievalRPrecision
-syntax keyword ltrBlock RetrievalRecall RootMeanSquaredError Rprop RunningMean SGD
+syntax keyword ltrBlock RetrievalRecall RootMeanSquaredError Rprop RunningMean SGD SamplePredictions
 syntax keyword ltrBlock ScaleInvariantSignalDistortionRatio SignalNoiseRatio SpearmanCorrCoef Specificity
 syntax keyword ltrBlock SpikeGuard StatScores StochasticDepth StructuralSimilarityIndexMeasure SumMetric
 syntax keyword ltrBlock Summary SymmetricMeanAbsolutePercentageError SyncBatchNorm TensorBoard Throughput Timer

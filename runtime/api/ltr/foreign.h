@@ -10,6 +10,10 @@
 
 namespace ltr::foreign {
 
+/// A C++ function by its signature.
+template <class Result, class... Params>
+using Function = Result (*)(Params...);
+
 /// Called in a handler: an error of the runtime keeps its code, anything else is R1012. Both name
 /// the function, and the
 /// `.ltr` statement that runs now.
