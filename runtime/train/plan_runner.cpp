@@ -158,7 +158,8 @@ class PlanRunner : public StepRunner {
 
   /// Whether its batches go by once, so that a form that comes a single time is done before a plan for it would be made.
   bool may_come_once(const StepInfo& step) const {
-    const bool goes_by_once = step.role == Role::Test || step.role == Role::Predict;
+    // In rounds of a fit callbacks predict again and again.
+    const bool goes_by_once = (step.role == Role::Test || step.role == Role::Predict) && session_.is_of(step.role);
     return goes_by_once && !is_required_ && !session_.request.flags.explain;
   }
 

@@ -69,6 +69,7 @@ Session::Session(RunRequest& run_request, std::vector<Role> roles)
       agreement(run_request.ranks, {outcome, ends_epoch, saves}),
       gradients_(run_request.root, run_request.ranks, run_request.travel, scale, late, run_request.progress),
       buffers_(run_request.root.state(), run_request.ranks, run_request.sync_batchnorm),
+      roles_(std::move(roles)),
       runner_(make_runner(*this)) {
   data = &request.data;
   global_step = request.trained.steps;

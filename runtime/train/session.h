@@ -2,6 +2,7 @@
 
 // The trainer's side of a step or hook: what `minimize`, `log`, `stop` and the like do while a verb runs.
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
@@ -31,6 +32,8 @@ class Session : public Context {
   /// `roles`: those whose logs may come. The program's callbacks are among the listeners.
   Session(RunRequest& request, std::vector<Role> roles);
   ~Session() override;
+  /// Whether it goes over streams of `role`.
+  bool is_of(Role role) const { return std::ranges::find(roles_, role) != roles_.end(); }
 
   void minimize(const Tensor& loss, Optimizer& optimizer, bool last, const Location& location) override;
   void backward(const Tensor& loss, const Location& location) override;
@@ -174,6 +177,7 @@ class Session : public Context {
   Gradients gradients_;
   JointSum counting_, standing_in_;
   RankBuffers buffers_;
+  std::vector<Role> roles_;
   std::unique_ptr<StepRunner> runner_;
   double share_ = 1;
   double weight_ = 1;
