@@ -190,6 +190,8 @@ class Calls:
                 "  let base = range(16) |> filter(low) |> map(row)", "  fn low(s: {i: int}) -> bool = s.i < 14", "  let other = range(16) |> map(added)", "  let seen = facts(base)",
                 '  let cut = base |> folds(4, 1, seed = 1, by = "n")',
                 '  let words = vocab(range(4) |> map(s => (t = "a b")), of = "t", max = 10)',
+                '  let tok = tokenizer("tokens.json")', '  fn cut_up(s: {i: int}) -> {i: int} = (i = s.i + tok.encode("a {s.i}").shape[0])',
+                "  let tokens = range(tok.size) |> map(cut_up)",
                 f"  train = base |> {stages} |> collate(2, drop_last = true)", f"  val = {other} |> collate(4)",
                 "  test = base |> window(2) |> select(\"n\") |> take(2) |> map(s => (n = s.n[0])) |> collate(2)", "}"]
 

@@ -38,7 +38,7 @@ TOPOLOGY = ("precision = f32", "precision = f64", "nodes = 1", "sync_batchnorm =
 LOGGERS = ("Csv()", "TensorBoard()")
 CALLBACKS = ("Checkpoint(monitor = val.loss)", "GradNorm()", "LrMonitor()", "Throughput()", "Timer()", "Ema(decay = 0.5)",
              "EarlyStop(monitor = val.loss, patience = 2)", "DeviceStats()", 'Histograms(every = 1 epoch)', "Summary()", "ProgressBar()",
-             "SpikeGuard()")
+             "SpikeGuard()", "SamplePredictions(n = 2)", 'ImageGrid("x", n = 3, every = 2 steps)')
 REDUCTIONS = {
     "sum": ("f64", "0.0", "{} + mean(x).to(f64)"), "mean": ("f64", "0.0", "mean(x).to(f64)"), "min": ("f64", "0.0", "minimum({}, min(x).to(f64))"),
     "max": ("f64", "0.0", "maximum({}, max(x).to(f64))"), "cat": ("float[?]", "zeros(0)", "cat([{}, x.flatten()])"),
