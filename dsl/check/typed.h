@@ -173,6 +173,8 @@ struct Obligation {
   std::string why;
   std::optional<ExprId> condition;  ///< AtStart: over hparams and data, a host bool
   bool needs_data = false;
+  std::optional<DeclIndex>
+      of_data;  ///< the data whose own code asks it: of experiments with other data it asks nothing
   Span span;
   Span use;  ///< where a run says that it does not hold, if not there
 };

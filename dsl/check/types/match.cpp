@@ -131,8 +131,7 @@ bool require(Requirement requirement, Span use, Scope& scope) {
       return true;
     case Truth::Open: break;
   }
-  bool at_start = true;
-  bool needs_data = false;
+  bool at_start = true, needs_data = false;
   for (const Polynomial* side : {&requirement.left, &requirement.right}) {
     for (const AtomId id : cx.program.atoms.deep_atoms(*side)) {
       const Atom& atom = cx.program.atoms.at(id);
@@ -147,6 +146,7 @@ bool require(Requirement requirement, Span use, Scope& scope) {
     obligation.fate = Fate::AtStart;
     obligation.why = needs_data ? "rests on the data" : "rests on hparams";
     obligation.needs_data = needs_data;
+    obligation.of_data = data_around(scope);
     if (auto condition = condition_of(requirement, use, scope)) obligation.condition = cx.keep(std::move(*condition));
     cx.program.obligations.push_back(std::move(obligation));
     return true;

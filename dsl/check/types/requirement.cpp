@@ -177,6 +177,11 @@ std::optional<Requirement> value_requirement(const ast::Expr& clause, Scope& sco
   return requirement;
 }
 
+std::optional<DeclIndex> data_around(const Scope& scope) {
+  const bool is_data = scope.owner != nullptr && scope.owner->kind == Kind::Data;
+  return is_data ? std::optional(scope.owner->index) : std::nullopt;
+}
+
 bool require_value(Requirement requirement, Span use, Scope& scope) {
   Context& cx = scope.cx;
   const ExprView& rule = *requirement.rule;
@@ -202,6 +207,7 @@ bool require_value(Requirement requirement, Span use, Scope& scope) {
     case Rests::Start:
       obligation.fate = Fate::AtStart;
       obligation.needs_data = needs_data(rule, cx.program);
+      obligation.of_data = data_around(scope);
       obligation.why = obligation.needs_data ? "rests on the data" : "rests on hparams";
       obligation.condition = cx.keep(rule);
       cx.program.obligations.push_back(std::move(obligation));

@@ -102,6 +102,8 @@ bool require_one_for_each(const Requirement& requirement, const ExprView& given,
 bool require(Requirement requirement, Span use, Scope& scope);
 /// A clause of the `where` of `scope.info` that speaks of what its params are worth; nothing if it compares sizes.
 std::optional<Requirement> value_requirement(const ast::Expr& clause, Scope& scope);
+/// The data whose code `scope` is; nothing elsewhere.
+std::optional<DeclIndex> data_around(const Scope& scope);
 /// As `require`, of a rule whose params have been replaced by what is given for them.
 bool require_value(Requirement requirement, Span use, Scope& scope);
 /// Asks of a list whose length the program does not say, but a param or hparam does, that it has an element `index`, from its end
