@@ -77,7 +77,8 @@ std::string replace_path(std::string& text, const std::string& replacement) {
 /// The path as a program in `folder` reads it, which looks beside itself.
 std::string beside(const std::filesystem::path& folder, const std::string& data) {
   const std::filesystem::path path = std::filesystem::absolute(data).lexically_normal();
-  return path.lexically_proximate(std::filesystem::absolute(folder).lexically_normal()).generic_string();
+  return path.lexically_proximate(std::filesystem::absolute(folder.empty() ? "." : folder).lexically_normal())
+      .generic_string();
 }
 
 /// A folder of pictures has a folder for each class.

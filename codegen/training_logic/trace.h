@@ -80,7 +80,7 @@ class Trace {
   Value host(const ir::Op& op, Frame& frame);
   Value library(const ir::Op& op, Frame& frame);
   void look_at_average(const ir::Op& op, const Value& target, const Value& source, const Frame& frame);
-  void look_at_activation(const ir::Op& op, Frame& frame);
+  void look_at_activation(library::Id taker, const ir::Op& op, Frame& frame);
   void look_at_randomness(const ir::Op& op, const std::vector<Value>& operands, Value& value, const Frame& frame);
   bool is_in_block(const Frame& frame) const;
   Value read_on_host(const ir::Op& op, const Frame& frame) const;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "codegen/training_logic/trace.h"
+#include "dsl/library/each.h"
 #include "runtime/tables/weight_name.h"
 
 namespace ltr::training_logic {
@@ -123,6 +124,11 @@ Value Trace::call_op(const ir::Op& op, Frame& frame) {
     findings.has_error = findings.has_error || function == nullptr;
     return Value::unknown();
   }
+  // With `reduction = none` a loss takes what it takes else.
+  if (const Id loss = function->is_library ? library::loss_of_each(op.name) : Id::None; loss != Id::None) {
+    look_at_activation(loss, op, frame);
+    arguments[0].activation = {};
+  }
   if (op.kind == OpKind::CallFn || arguments[0].objects.size() == 1)
     return call(*function, std::move(arguments), &frame, &op);
   std::optional<Value> result;
@@ -192,7 +198,7 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
     if (operands.size() > 1) look_at_average(op, operands[0], operands[1], frame);
     return {};
   }
-  look_at_activation(op, frame);
+  look_at_activation(op.function, op, frame);
   Value value;
   for (const Value& operand : operands) depend(value, operand);
   value.lost_term.reset();
@@ -286,16 +292,15 @@ void Trace::look_at_average(const ir::Op& op, const Value& target, const Value& 
   }
 }
 
-void Trace::look_at_activation(const ir::Op& op, Frame& frame) {
+void Trace::look_at_activation(Id taker, const ir::Op& op, Frame& frame) {
   if (op.operands.empty()) return;
   const Activation before = use(op.operands[0], frame).activation;
-  const library::Function& function = library::info(op.function);
+  const library::Function& function = library::info(taker);
   const bool is_score = library::info(before.function).gives_scores;
   const bool is_no_logarithm = is_score || before.function == Id::Softmax || before.function == Id::Sigmoid;
   const bool is_no_probability = is_score || before.function == Id::LogSoftmax;
   const bool is_misfit = (function.takes_logs && is_no_logarithm) || (function.takes_probs && is_no_probability);
-  if (is_misfit && !frame.function->is_library)
-    findings.misfits.push_back({written_span(op, 0, frame), op.function, before});
+  if (is_misfit && !frame.function->is_library) findings.misfits.push_back({written_span(op, 0, frame), taker, before});
   if (!function.refuses_behind(before.function)) return;
   // Within a metric the mistake is what it was given.
   const Frame* metric = &frame;

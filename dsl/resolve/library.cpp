@@ -4,7 +4,7 @@
 #include <array>
 
 #include "dsl/diagnostics/suggest.h"
-#include "dsl/library/library.h"
+#include "dsl/library/each.h"
 
 namespace ltr::resolve {
 
@@ -67,8 +67,6 @@ bool is_imported_only(std::string_view file) {
   return std::any_of(kFolders.begin(), kFolders.end(),
                      [&](std::string_view folder) { return file.starts_with(folder); });
 }
-
-std::string each_of(std::string_view loss) { return "_" + std::string(loss) + "_each"; }
 
 const LibraryIndex& LibraryIndex::get() {
   static const LibraryIndex index;
@@ -134,7 +132,8 @@ std::map<size_t, std::string> LibraryIndex::needed_by(const std::vector<std::str
         is_needed[i] = true;
         left.push_back(declarations_[i].text());
         if (const auto implied = implied_.find(word); implied != implied_.end()) left.push_back(implied->second);
-        if (const auto each = by_name_.find(each_of(word)); each != by_name_.end()) left.push_back(each->first);
+        if (const auto each = by_name_.find(library::each_of(word)); each != by_name_.end())
+          left.push_back(each->first);
       }
     });
   }

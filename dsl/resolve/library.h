@@ -18,8 +18,6 @@ extern const std::span<const source::EmbeddedFile> library_texts;
 
 /// Whether the names of a file are visible only after an import: `import std.vision.{…}`.
 bool is_imported_only(std::string_view file);
-/// The name of the function that stands beside a loss and gives what it is of each element or sample: `reduction = none`.
-std::string each_of(std::string_view loss);
 
 /// The declarations that the library has for everybody; found without parsing.
 class LibraryIndex {

@@ -37,6 +37,8 @@ RoundRecords::RoundRecords(const Str& name, const Value& call, const FitView& vi
   Str lacking;
   if (step_ == nullptr) {
     lacking = fmt::format("the model {} has no step predict", request.experiment.model);
+  } else if (streams_of(request.data, Role::Predict).empty()) {
+    lacking = "the data has no predict stream, so step predict takes its inputs from the command line";
   } else if (request.root.state().divides_weights()) {
     lacking = "the ranks divide the weights, and one alone cannot predict";
   } else if (request.params_of(*step_).values.size() != step_->params.size()) {

@@ -40,11 +40,11 @@ GivenParams read_step_params(const Start& start, const StepInfo& step) {
 void give_predict_params(const Start& start, RunRequest& request) {
   const StepInfo* step = find_step(*start.experiment, Role::Predict);
   if (step == nullptr) return;
-  const bool is_tried = request.flags.fast_dev_run > 0 && !streams_of(*start.data, Role::Predict).empty();
+  if (streams_of(*start.data, Role::Predict).empty()) return;  // its inputs would come from the command line
   const bool is_shown = std::ranges::any_of(request.callbacks, [](const Value& call) {
     return call.text == "SamplePredictions" || call.text == "ImageGrid";
   });
-  if (is_tried || is_shown) request.step_params[size_t(Role::Predict)] = read_step_params(start, *step).params;
+  if (request.flags.fast_dev_run > 0 || is_shown) request.step_params[size_t(Role::Predict)] = read_step_params(start, *step).params;
 }
 
 }  // namespace ltr::cli

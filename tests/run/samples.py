@@ -56,10 +56,13 @@ PREDICT = """step predict[B](image: float[B, 1, 28, 28]) -> {digit: i64[B], sure
 BOTH = ', SamplePredictions(n = 30, stream = "val.clean"), ImageGrid("image", n = 30, columns = 10, every = 20 steps)'
 
 
-def made(folder, name, callbacks, predict=PREDICT):
+ALONE = "\n".join(line for line in PROGRAM.split("\n") if not line.startswith("  predict = "))
+
+
+def made(folder, name, callbacks, predict=PREDICT, program=PROGRAM):
     (folder / name).mkdir()
     source = folder / name / "shown.ltr"
-    source.write_text(PROGRAM.replace("CALLBACKS", callbacks).replace("PREDICT", predict))
+    source.write_text(program.replace("CALLBACKS", callbacks).replace("PREDICT", predict))
     return build(source, folder / name, "shown")
 
 
@@ -121,9 +124,10 @@ def refused(folder):
     for name, callbacks, predict, code, words in (
             ("nowhere", ', SamplePredictions(stream = "val.dirty")', PREDICT, "R2006", ("val.dirty", "val.clean")),
             ("silent", ", SamplePredictions()", "", "R2006", ("no step predict",)),
+            ("alone", ", SamplePredictions()", PREDICT, "R2006", ("the data has no predict stream",)),
             ("field", ', ImageGrid("picture")', PREDICT, "R2002", ("picture", "the batch has image")),
             ("numbers", ', ImageGrid("label")', PREDICT, "R2006", ("label holds no images",))):
-        program = made(folder, name, callbacks, predict)
+        program = made(folder, name, callbacks, predict, PROGRAM if name != "alone" else ALONE)
         result = fit(program, folder / "f")
         check(f"{name}: {code}", result.returncode == 2 and code in result.text and all(word in result.text for word in words), result.text)
     result = fit(made(folder, "unsure", ', ImageGrid("image", n = 3)', ""), folder / "g")

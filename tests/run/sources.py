@@ -265,7 +265,7 @@ def sound(folder):
         (case.folder / f"{name}.wav").rename(case.folder / f"{name}.was")
     samples = [(i * 7919) % 30000 - 15000 for i in range(20000)]
     both = Case(folder, "flac", """  fn of(s: {audio: float[?, ?], rate: int, path: str}) -> {x: float[2]} = (x = stack([s.audio.sum(), s.audio.abs().max()]) + 1.0 * s.rate)
-  train = audio("*.*a*") |> map(of) |> collate(2)""")
+  train = audio("?.*a*") |> map(of) |> collate(2)""")
     flac(both.folder / "a.flac", 2, 8000, 16, samples)
     with wave.open(str(both.folder / "b.wav"), "wb") as file:
         file.setnchannels(2)

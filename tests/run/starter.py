@@ -45,6 +45,7 @@ with scratch() as place:
     check("it names the near one", "did you mean `image_classifier`?" in result.text, result.text)
 
     pictures = folder / "image_classifier/data/photo_patches"
+    does("new --data, beside the program", "new", "beside", "--task", "image-classifier", "--data", pictures)
     does("new --data", "new", "theirs/two", "--task", "image-classifier", "--data", pictures)
     written = (folder / "theirs/two.ltr").read_text()
     check("it reads that folder, copies nothing, and counts its classes",

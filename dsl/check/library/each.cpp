@@ -3,6 +3,7 @@
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/call.h"
 #include "dsl/check/library/library_call.h"
+#include "dsl/library/each.h"
 
 namespace ltr::check {
 
@@ -26,7 +27,7 @@ std::optional<Expr> call_for_each(const Symbol& symbol, CallSite& site) {
   for (Given& one : site.given) {
     if (one.name && one.name->text == kReduction) given = &one;
   }
-  const Symbol* each = given != nullptr ? cx.graph.find(symbol.module, resolve::each_of(symbol.name)) : nullptr;
+  const Symbol* each = given != nullptr ? cx.graph.find(symbol.module, library::each_of(symbol.name)) : nullptr;
   if (each == nullptr) return std::nullopt;
   const std::string what = "`reduction` of `" + symbol.name + "`";
   given->checked = check_given_as(*given, param->type, site.scope, what.c_str());
@@ -41,6 +42,25 @@ std::optional<Expr> call_for_each(const Symbol& symbol, CallSite& site) {
   }
   if (word->text != "none") return std::nullopt;
   site.given.erase(site.given.begin() + (given - site.given.data()));
+  // What is wrong with it is so of the mean, too, and the declaration of the loss says what it wants.
+  CallSite as_mean = site;
+  FnInfo& fn = fn_of(cx, symbol);
+  const Expr mean = fn.is_op ? call_op(fn, as_mean) : call_fn(fn, std::nullopt, as_mean);
+  if (mean.type.is_error()) return error_at(site.span);
+  // `cross_entropy` of probabilities is another loss.
+  if (const auto* op = mean.get<node::Op>())
+    each = cx.graph.find(symbol.module, library::each_of(library::info(op->op).name));
+  if (each == nullptr) return std::nullopt;
+  const std::vector<ParamInfo>& taken = fn_of(cx, *each).params;
+  for (const Given& one : site.given) {
+    const bool is_taken = !one.name || std::any_of(taken.begin(), taken.end(),
+                                                   [&](const ParamInfo& of) { return of.name == one.name->text; });
+    if (is_taken) continue;
+    cx.report(diag::wrong_argument(one.name->span,
+                                   "with `reduction = none` `" + symbol.name + "` takes no `" + one.name->text + "`")
+                  .help("multiply the losses themselves: `(1 + (w - 1) * target) * …` of targets that are 0 or 1"));
+    return error_at(site.span);
+  }
   Symbol named = *each;
   named.name = symbol.name;  // Of which messages speak.
   return call_symbol(named, site);
