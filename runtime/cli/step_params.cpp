@@ -44,7 +44,8 @@ void give_predict_params(const Start& start, RunRequest& request) {
   const bool is_shown = std::ranges::any_of(request.callbacks, [](const Value& call) {
     return call.text == "SamplePredictions" || call.text == "ImageGrid";
   });
-  if (request.flags.fast_dev_run > 0 || is_shown) request.step_params[size_t(Role::Predict)] = read_step_params(start, *step).params;
+  if (request.flags.fast_dev_run > 0 || is_shown)
+    request.step_params[size_t(Role::Predict)] = read_step_params(start, *step).params;
 }
 
 }  // namespace ltr::cli
