@@ -27,7 +27,8 @@ from harness import build, check, finish, fit, newest, scratch
 # The largest error of the losses, of a gradient as part of the largest of its tensor, and of a buffer. Where PyTorch's own
 # rounding makes more of it, as batch norms over few places do, it is three times what f32 and f64 differ by there. Gradients that are
 # nothing but rounding, such as those of a bias before a batch norm, are measured by a hundredth of the model's largest.
-LOSS, GRADIENT, BUFFER = 1e-5, 1e-3, 1e-5
+# A loss in training is as near as one convolution that goes by tiles (docs/native.md); resnet50 has 16 of them, one behind the other.
+LOSS, LATER_LOSS, GRADIENT, BUFFER = 3e-5, 1e-4, 1e-3, 1e-5
 LEARNING_RATE = 0.1
 
 PROGRAM = """ltr 1
@@ -268,9 +269,11 @@ def compare(name, fields, make, folder):
     exact = copy.deepcopy(twin).double()
     loss = loss_of(twin, x)
     loss.backward()
-    loss_of(exact, x.double() if x.is_floating_point() else x).backward()
+    exact_loss = loss_of(exact, x.double() if x.is_floating_point() else x)
+    exact_loss.backward()
     ours = last(rows, "train/loss")
-    check(f"{name}: loss", abs(loss.item() - ours) <= LOSS * max(1, abs(ours)), f"{ours} here, {loss.item()} there")
+    allowed = max(LOSS * max(1, abs(ours)), 3 * abs(loss.item() - exact_loss.item()))
+    check(f"{name}: loss", abs(loss.item() - ours) <= allowed, f"{ours} here, {loss.item()} there, {exact_loss.item()} in f64")
 
     there, precise = gradients_of(twin), gradients_of(exact)
     floor = max(gradient.abs().max().item() for gradient in there.values()) / 100
@@ -295,7 +298,7 @@ def compare(name, fields, make, folder):
     with torch.no_grad():
         loss = loss_of(twin, x).item()
     ours = last(rows, "val/loss")
-    check(f"{name}: loss in evaluation", abs(loss - ours) <= 10 * LOSS * max(1, abs(loss)), f"{ours} here, {loss} there")
+    check(f"{name}: loss in evaluation", abs(loss - ours) <= LATER_LOSS * max(1, abs(loss)), f"{ours} here, {loss} there")
 
 
 names = sys.argv[1:]
