@@ -9,8 +9,6 @@
 
 namespace ltr::doors {
 
-Pattern read_pattern(const nlohmann::json& json);
-
 namespace {
 
 using Tokens = std::vector<std::string>;
@@ -62,8 +60,7 @@ Decoder word_piece(const nlohmann::json& json) {
 
 Decoder metaspace(const nlohmann::json& json) {
   const auto blank = Pattern::text(field_or<std::string>(json, "replacement", "▁"));
-  const auto scheme =
-      field_or<std::string>(json, "prepend_scheme", field_or(json, "add_prefix_space", true) ? "always" : "never");
+  const std::string scheme = read_prepend_scheme(json);
   return each([=](std::string token, size_t i, size_t) {
     return blank.replaced(token, i == 0 && scheme != "never" ? "" : " ");
   });

@@ -85,7 +85,6 @@ Normalizer strip(bool at_left, bool at_right) {
 
 }  // namespace
 
-/// `{"String": "…"}` or `{"Regex": "…"}`.
 Pattern read_pattern(const nlohmann::json& json) {
   if (json.is_object() && json.contains("String")) return Pattern::text(json["String"]);
   if (json.is_object() && json.contains("Regex")) return Pattern::regex(json["Regex"]);

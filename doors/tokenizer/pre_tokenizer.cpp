@@ -7,8 +7,6 @@
 
 namespace ltr::doors {
 
-Pattern read_pattern(const nlohmann::json& json);
-
 namespace {
 
 /// What a cut does with what it cuts at.
@@ -130,10 +128,7 @@ PreTokenizer byte_level(const nlohmann::json& json) {
 
 PreTokenizer metaspace(const nlohmann::json& json) {
   const auto blank = field_or<std::string>(json, "replacement", "▁");
-  const auto scheme =
-      field_or<std::string>(json, "prepend_scheme", field_or(json, "add_prefix_space", true) ? "always" : "never");
-  if (scheme != "always" && scheme != "first" && scheme != "never")
-    refuse("the prepend_scheme `" + scheme + "` is not known here");
+  const std::string scheme = read_prepend_scheme(json);
   PreTokenizer cut;
   if (field_or(json, "split", true)) cut = split(Pattern::text(blank), Cut::MergedWithNext);
   return [=, pattern = Pattern::text(" ")](Part part, std::vector<Part>& out) {
@@ -156,6 +151,15 @@ PreTokenizer whitespace() {
 }
 
 }  // namespace
+
+std::string read_prepend_scheme(const nlohmann::json& json) {
+  // Older files have a switch.
+  const bool is_put = field_or(json, "add_prefix_space", true);
+  const auto scheme = field_or<std::string>(json, "prepend_scheme", is_put ? "always" : "never");
+  if (scheme != "always" && scheme != "first" && scheme != "never")
+    refuse("the prepend_scheme `" + scheme + "` is not known here");
+  return scheme;
+}
 
 PreTokenizer read_pre_tokenizer(const nlohmann::json& json) {
   if (json.is_null()) return {};

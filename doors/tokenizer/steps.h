@@ -10,6 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "doors/tokenizer/pattern.h"
+
 namespace ltr::doors {
 
 /// A text as another one.
@@ -30,6 +32,12 @@ using Decoder = std::function<std::vector<std::string>(std::vector<std::string>)
 Normalizer read_normalizer(const nlohmann::json& json);
 PreTokenizer read_pre_tokenizer(const nlohmann::json& json);
 Decoder read_decoder(const nlohmann::json& json);
+
+// What several of them have.
+/// `{"String": "…"}` or `{"Regex": "…"}`.
+Pattern read_pattern(const nlohmann::json& json);
+/// Where Metaspace puts a mark in front of a text: "always", "first" or "never".
+std::string read_prepend_scheme(const nlohmann::json& json);
 
 // Byte-level tokens are spelt with a printable character for each byte.
 std::string spelt_bytes(std::string_view bytes);

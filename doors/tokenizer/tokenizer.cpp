@@ -1,5 +1,6 @@
 #include "doors/tokenizer/tokenizer.h"
 
+#include <algorithm>
 #include <array>
 #include <mutex>
 #include <shared_mutex>
@@ -138,11 +139,9 @@ void Tokenizer::read_around(const nlohmann::json& json) {
 }
 
 std::optional<int64_t> Tokenizer::id(std::string_view token) const {
-  for (size_t i = 0; i < tokens_.size() && !model_->ids().contains(token); ++i) {
-    if (tokens_[i] == token) return int64_t(i);
-  }
-  const auto found = model_->ids().find(token);
-  return found == model_->ids().end() ? std::nullopt : std::optional(found->second);
+  if (const auto found = model_->ids().find(token); found != model_->ids().end()) return found->second;
+  const auto added = std::find(tokens_.begin(), tokens_.end(), token);
+  return added == tokens_.end() ? std::nullopt : std::optional<int64_t>(added - tokens_.begin());
 }
 
 std::vector<int64_t> Tokenizer::encode(std::string_view text) const {

@@ -150,20 +150,18 @@ Expr fact(Expr base, const ast::Name& name, Span span, Scope& scope) {
   }
 }
 
-/// What a vocabulary does.
+/// What a vocabulary does: one of words, and one of tokens, which cuts texts itself.
 struct Method {
   const char* name;
-  Id op;
-  const char* form;
+  struct Form {
+    Id op;
+    const char* text;
+  } of_words, of_tokens;
 };
-constexpr Method kMethods[] = {{"encode", Id::EncodeWords, "words.encode(text.split())"},
-                               {"decode", Id::DecodeWords, "words.decode(ids)"},
-                               {"id", Id::WordId, "words.id(\"<pad>\")"}};
-
-/// The same of a tokenizer.
-constexpr Method kTokenMethods[] = {{"encode", Id::EncodeText, "tok.encode(text)"},
-                                    {"decode", Id::DecodeText, "tok.decode(ids)"},
-                                    {"id", Id::WordId, "tok.id(\"<pad>\")"}};
+constexpr Method kMethods[] = {
+    {"encode", {Id::EncodeWords, "words.encode(text.split())"}, {Id::EncodeText, "tok.encode(text)"}},
+    {"decode", {Id::DecodeWords, "words.decode(ids)"}, {Id::DecodeText, "tok.decode(ids)"}},
+    {"id", {Id::WordId, "words.id(\"<pad>\")"}, {Id::WordId, "tok.id(\"<pad>\")"}}};
 
 const Method* find_method(const std::string& name) {
   const auto* found =
@@ -200,17 +198,17 @@ Expr known_field(Expr base, const ast::Name& name, Span span, Scope& scope) {
 
 namespace {
 
-Expr tokenizer_call(Expr base, const Method& method, CallSite& site) {
+Expr tokenizer_call(Expr base, Id op, CallSite& site) {
   Context& cx = site.scope.cx;
-  if (method.op == Id::EncodeText) {
+  if (op == Id::EncodeText) {
     Expr text = check_given_as(site.given[0], Type::of(Kind::Str), site.scope, "what is encoded");
     if (text.type.is_error()) return error_at(site.span);
     Type ids = Type::tensor(Element::I64, {Dim{.size = cx.program.atoms.unknown(), .group = 0}});
-    return op_expr(method.op, std::move(ids), site.span, {cx.keep(std::move(base)), cx.keep(std::move(text))});
+    return op_expr(op, std::move(ids), site.span, {cx.keep(std::move(base)), cx.keep(std::move(text))});
   }
   Expr ids = check_given(site.given[0], site.scope);
   if (!holds_ids(ids, site.scope)) return error_at(site.span);
-  return op_expr(method.op, Type::of(Kind::Str), site.span, {cx.keep(std::move(base)), cx.keep(std::move(ids))});
+  return op_expr(op, Type::of(Kind::Str), site.span, {cx.keep(std::move(base)), cx.keep(std::move(ids))});
 }
 
 }  // namespace
@@ -220,10 +218,10 @@ std::optional<Expr> vocabulary_call(Expr base, CallSite& site) {
   const Method* method = find_method(site.name);
   if (method == nullptr) return std::nullopt;
   const bool is_tokenizer = base.type.kind == Kind::Tokenizer;
-  if (is_tokenizer) method = &kTokenMethods[method - kMethods];
-  if (!takes(site, 1, method->form)) return error_at(site.span);
-  if (is_tokenizer && method->op != Id::WordId) return tokenizer_call(std::move(base), *method, site);
-  if (method->op == Id::EncodeWords) {
+  const Method::Form& form = is_tokenizer ? method->of_tokens : method->of_words;
+  if (!takes(site, 1, form.text)) return error_at(site.span);
+  if (is_tokenizer && form.op != Id::WordId) return tokenizer_call(std::move(base), form.op, site);
+  if (form.op == Id::EncodeWords) {
     Expr text = check_given_as(site.given[0], Type::list_of(Type::of(Kind::Str)), scope, "what is encoded");
     if (text.type.is_error()) return error_at(site.span);
     if (!base.type.uniform) {
@@ -235,7 +233,7 @@ std::optional<Expr> vocabulary_call(Expr base, CallSite& site) {
     return op_expr(Id::EncodeWords, std::move(ids), site.span,
                    {scope.cx.keep(std::move(base)), scope.cx.keep(std::move(text))});
   }
-  if (method->op == Id::DecodeWords) {
+  if (form.op == Id::DecodeWords) {
     Expr ids = check_given(site.given[0], scope);
     if (!holds_ids(ids, scope)) return error_at(site.span);
     return op_expr(Id::DecodeWords, Type::list_of(Type::of(Kind::Str)), site.span,
@@ -254,7 +252,7 @@ std::optional<Expr> decode_in_predict(const ast::Field& method, CallSite& site) 
   const Method* called = find_method(site.name);
   const bool is_meant = data != nullptr && data->name.text == "data" && scope.place == Place::Step &&
                         scope.info != nullptr && scope.info->name == "predict" && !scope.find_local("data") &&
-                        called != nullptr && called->op == Id::DecodeWords;
+                        called != nullptr && called->of_words.op == Id::DecodeWords;
   if (!is_meant) return std::nullopt;
   std::optional<Expr> between;
   const bool has_between = site.given.size() == 2 && site.given[1].name && site.given[1].name->text == "sep";
