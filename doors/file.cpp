@@ -18,7 +18,11 @@
 namespace ltr::doors {
 
 FormatError::FormatError(const std::string& path, uint64_t at, const std::string& why)
-    : std::runtime_error(path + ": at byte " + std::to_string(at) + ": " + why), offset(at), reason(why) {}
+    : std::runtime_error(path + ": " + placed(at, why)), offset(at), reason(why) {}
+
+std::string FormatError::placed(uint64_t offset, const std::string& reason) {
+  return offset == 0 ? reason : "at byte " + std::to_string(offset) + ": " + reason;
+}
 
 namespace {
 

@@ -12,6 +12,9 @@ namespace ltr::doors {
 /// A file that is not what it should be: byte offset and reason.
 struct FormatError : std::runtime_error {
   FormatError(const std::string& path, uint64_t offset, const std::string& reason);
+  /// "at byte 7: REASON"; of the first byte the reason alone, since that is about the file as a whole.
+  static std::string placed(uint64_t offset, const std::string& reason);
+  std::string placed() const { return placed(offset, reason); }
   uint64_t offset;
   std::string reason;
 };

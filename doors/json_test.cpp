@@ -31,6 +31,7 @@ TEST_CASE("JSON is read to a bounded depth; brackets in text do not count") {
   CHECK(refusal(nested(limits::kJsonDepth)).empty());
   CHECK(refusal(nested(limits::kJsonDepth + 1)) == "x.json: at byte 64: JSON nested deeper than 64");
   CHECK(refusal(nested(100'000)) == "x.json: at byte 64: JSON nested deeper than 64");
+  CHECK(FormatError("x.json", 0, "empty").what() == std::string("x.json: empty"));
   CHECK(refusal(std::string(100'000, '[')) == "x.json: at byte 64: JSON nested deeper than 64");
   CHECK(refusal("[\"" + std::string(1000, '[') + "\\\"[[\", 1]").empty());
   std::string objects;

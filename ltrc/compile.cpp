@@ -59,15 +59,13 @@ lower::Options lower_options(const Compilation& compilation) {
 /// Source to typed program, before what only its whole code tells. False if the file cannot be understood.
 bool check_source(source::SourceId id, Compilation& compilation) {
   diagnostics::Sink& sink = *compilation.sink;
-  ast::NodeId next_node = 1;
-  ast::Module main =
-      timed(compilation, "parse", [&] { return parse::parse(id, compilation.sources, next_node, sink); });
+  ast::Module main = timed(compilation, "parse", [&] { return parse::parse(id, compilation.sources, sink); });
   // The rest of a file of another edition cannot be understood.
   if (sink.has_errors() && main.decls.empty()) return false;
   compilation.graph = timed(compilation, "resolve", [&] {
     const std::vector<std::string> folders =
         project_folders(std::string(compilation.sources.path(id)), compilation.sources, sink);
-    return resolve::resolve(std::move(main), compilation.sources, next_node, sink, compilation.reach, folders);
+    return resolve::resolve(std::move(main), compilation.sources, sink, compilation.reach, folders);
   });
   compilation.program = timed(compilation, "check", [&] {
     const DataFilesHere files;

@@ -22,9 +22,8 @@ namespace {
 std::vector<DocModule> read_modules(const std::string& place, Compilation& compilation) {
   source::SourceManager& sources = compilation.sources;
   std::vector<DocModule> modules;
-  ast::NodeId next_node = 1;
   const auto add = [&](source::SourceId id) {
-    modules.push_back(document(parse::parse(id, sources, next_node, *compilation.sink), sources));
+    modules.push_back(document(parse::parse(id, sources, *compilation.sink), sources));
   };
   if (place == "std") {
     for (const source::EmbeddedFile& file : resolve::library_texts)

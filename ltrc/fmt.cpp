@@ -19,14 +19,13 @@ namespace {
 /// The canonical text of a file, or nothing if it has errors, which then lie in the sink.
 std::optional<std::string> formatted(source::SourceId id, Compilation& compilation) {
   source::SourceManager& sources = compilation.sources;
-  ast::NodeId next_node = 1;
-  const ast::Module before = parse::parse(id, sources, next_node, *compilation.sink);
+  const ast::Module before = parse::parse(id, sources, *compilation.sink);
   if (compilation.has_errors()) return std::nullopt;
   std::string text = format::format(before, sources.text(id));
   // Whatever the formatter does, it must not change a program.
   diagnostics::Sink again;
   const source::SourceId copy = sources.add(std::string(sources.path(id)), text);
-  const ast::Module after = parse::parse(copy, sources, next_node, again);
+  const ast::Module after = parse::parse(copy, sources, again);
   LTR_INVARIANT(!again.has_errors() && format::is_same_tree(before, after, sources),
                 "formatting would change " + std::string(sources.path(id)), ir::Loc{});
   return text;

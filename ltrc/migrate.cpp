@@ -22,8 +22,7 @@ int migrate_file(const std::string& file, const MigrateOptions& options, const C
   source::SourceManager& sources = compilation.sources;
   const auto id = diagnostics::load_source(file, sources, *compilation.sink);
   if (!id) return report(compilation, common);
-  ast::NodeId next_node = 1;
-  const ast::Module module = parse::parse(*id, sources, next_node, *compilation.sink);
+  const ast::Module module = parse::parse(*id, sources, *compilation.sink);
   if (compilation.has_errors()) return report(compilation, common);
   if (module.edition >= options.to) return kOk;
   migrate::find_deprecated(module, options.to, *compilation.sink);
@@ -56,7 +55,7 @@ int migrate_file(const std::string& file, const MigrateOptions& options, const C
   left.sink = std::make_unique<diagnostics::Sink>(common.max_errors);
   const auto again = diagnostics::load_source(file, left.sources, *left.sink);
   if (again) {
-    migrate::find_deprecated(parse::parse(*again, left.sources, next_node, *left.sink), options.to, *left.sink);
+    migrate::find_deprecated(parse::parse(*again, left.sources, *left.sink), options.to, *left.sink);
   }
   return report(left, common);
 }

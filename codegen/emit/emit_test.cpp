@@ -27,9 +27,7 @@ struct Lowered {
 
 void lower_source(source::SourceId id, Lowered& out) {
   diagnostics::Sink sink;
-  ast::NodeId next = 1;
-  const resolve::ModuleGraph graph =
-      resolve::resolve(parse::parse(id, out.sources, next, sink), out.sources, next, sink);
+  const resolve::ModuleGraph graph = resolve::resolve(parse::parse(id, out.sources, sink), out.sources, sink);
   const check::Program program = check::check(graph, out.sources, sink);
   for (const diagnostics::Diagnostic& diagnostic : sink.sorted())
     MESSAGE(diagnostics::render_short(diagnostic, out.sources));

@@ -17,11 +17,10 @@ namespace {
 ir::Module analyze_broken(bool has_errors) {
   source::SourceManager sources;
   diagnostics::Sink sink;
-  ast::NodeId next = 1;
   const source::SourceId id = sources.add(
       "test.ltr",
       "ltr 1\nfn twice(x: float[4]) -> float[4] = 2 * x\nblock Net() { fn twice(x: float[4]) -> float[4] = 2 * x }\n");
-  const resolve::ModuleGraph graph = resolve::resolve(parse::parse(id, sources, next, sink), sources, next, sink);
+  const resolve::ModuleGraph graph = resolve::resolve(parse::parse(id, sources, sink), sources, sink);
   check::Program program = check::check(graph, sources, sink);
   REQUIRE_FALSE(sink.has_errors());
   for (check::Fn& fn : program.fns) {

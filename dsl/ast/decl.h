@@ -136,7 +136,6 @@ struct ErrorItem {
 };
 struct Item {
   Span span;
-  NodeId id = 0;
   std::string doc;
   std::variant<ErrorItem, Let, Fn, State, Member, Parameter, Optimizer, Init, Step, Stream, Hook> node;
 
@@ -219,7 +218,6 @@ struct ErrorDecl {
 };
 struct Decl {
   Span span;
-  NodeId id = 0;
   bool is_damaged = false;  ///< something in it could not be read, and was reported
   std::string doc;          ///< the `##` lines above it, without marks
   std::variant<ErrorDecl, Import, Hparam, TypeName, Const, Fn, Extern, Metric, Data, Block, Model, Callback, Topology,

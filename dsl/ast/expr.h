@@ -13,10 +13,6 @@ namespace ltr::ast {
 
 using source::Span;
 
-/// Identifies a node of all parsed modules; later phases keep what they learn in tables keyed by
-/// it. 0 is a node that was not numbered.
-using NodeId = uint32_t;
-
 /// An identifier where it was written. Empty text: missing, reported by the parser.
 struct Name {
   std::string text;
@@ -177,7 +173,6 @@ struct As {
 
 struct Expr {
   Span span;
-  NodeId id = 0;
   std::variant<ErrorExpr, IntLiteral, FloatLiteral, BoolLiteral, NoneLiteral, StrLiteral, Quantity, NameRef, Unary,
                Binary, Pipe, Call, Index, Field, List, Comprehension, Tuple, Record, Paren, IfExpr, Lambda, Scan, As>
       node;

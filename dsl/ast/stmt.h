@@ -88,7 +88,6 @@ struct ExprStmt {
 
 struct Stmt {
   Span span;
-  NodeId id = 0;
   std::variant<ErrorStmt, Unpack, Assign, Declare, Return, Yield, Assert, Print, Minimize, Backward, Log, If, For,
                While, Every, NoGrad, ExprStmt>
       node;

@@ -41,7 +41,6 @@ struct BlockType {
 
 struct TypeExpr {
   Span span;
-  NodeId id = 0;
   std::variant<ErrorType, NamedType, AppliedType, RecordType, TupleType, BlockType> node;
 
   template <class T>

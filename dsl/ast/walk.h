@@ -6,10 +6,6 @@
 
 namespace ltr::ast {
 
-/// Gives every Expr, TypeExpr, Stmt, Item and Decl an id, in the order in which they are written; `next` is left
-/// at the next free one.
-void number_nodes(Module& module, NodeId& next);
-
 /// Calls `visit(child)` for every node directly below: an `Expr`, `TypeExpr`, `Stmt`, `Item` or `Decl`, const if
 /// `node` is. Names, dims and parameters are looked through. `visit` goes deeper by calling `for_each_child` again:
 ///

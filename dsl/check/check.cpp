@@ -65,7 +65,7 @@ Program check(const resolve::ModuleGraph& graph, const source::SourceManager& so
     if (const auto* d = decl.get<ast::TypeName>(); d != nullptr && symbol(d->name) != nullptr) {
       std::vector<Local> locals;
       Scope scope{.cx = cx, .module = 0, .place = Place::Const, .locals = locals};
-      check_type({d->name.span, 0, ast::NamedType{d->name, false, {}}}, scope);
+      check_type({d->name.span, ast::NamedType{d->name, false, {}}}, scope);
     }
     if (const auto* d = decl.get<ast::Const>()) {
       std::vector<Local> locals;

@@ -36,10 +36,29 @@ constexpr Row kAttributes[] = {
 #define LTR_ATTRIBUTE(theirs, advice) {theirs, advice},
 #include "dsl/diagnostics/foreign.def"
 };
+constexpr Row kArguments[] = {
+#define LTR_ARGUMENT(theirs, advice) {theirs, advice},
+#include "dsl/diagnostics/foreign.def"
+};
+constexpr Row kSettings[] = {
+#define LTR_SETTING(theirs, advice) {theirs, advice},
+#include "dsl/diagnostics/foreign.def"
+};
 constexpr Row kPackages[] = {
 #define LTR_PACKAGE(theirs, advice) {theirs, advice},
 #include "dsl/diagnostics/foreign.def"
 };
+
+/// Where advice for a word that stands so is looked for, in this order.
+std::vector<std::span<const Row>> advice_for(WordUse use) {
+  switch (use) {
+    case WordUse::Name: return {kForeign, kArguments};
+    case WordUse::Attribute: return {kAttributes, kForeign, kArguments};
+    case WordUse::Argument: return {kArguments};
+    case WordUse::Setting: return {kSettings, kForeign, kArguments};
+  }
+  return {};
+}
 
 std::optional<std::string_view> find_text(std::span<const Row> rows, std::string_view word) {
   const auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& one) { return one.theirs == word; });
@@ -109,9 +128,8 @@ std::optional<std::string_view> nearest(std::string_view word, std::span<const s
 /// The word of another library, misspelt: `Sequental`.
 std::optional<std::string_view> misspelt_foreign(std::string_view word, WordUse use) {
   std::vector<std::string_view> words;
-  for (const Row& row : kForeign) words.push_back(row.theirs);
-  for (const Row& row : kAttributes) {
-    if (use == WordUse::Attribute) words.push_back(row.theirs);
+  for (const std::span<const Row> rows : advice_for(use)) {
+    for (const Row& row : rows) words.push_back(row.theirs);
   }
   return nearest(word, words);
 }
@@ -143,9 +161,10 @@ size_t edit_distance(std::string_view a, std::string_view b, size_t limit) {
 }
 
 std::optional<std::string_view> foreign_advice(std::string_view word, WordUse use) {
-  if (const auto advice = use == WordUse::Attribute ? find_text(kAttributes, word) : std::nullopt) return advice;
-  if (const auto advice = find_text(kForeign, word)) return advice;
-  return find_text(kPackages, word);
+  for (const std::span<const Row> rows : advice_for(use)) {
+    if (const auto advice = find_text(rows, word)) return advice;
+  }
+  return use == WordUse::Argument ? std::nullopt : find_text(kPackages, word);
 }
 
 std::optional<std::string_view> renamed(std::string_view word) { return find_text(kRenamed, word); }

@@ -15,8 +15,8 @@ namespace ltr::diagnostics {
 /// (Damerau-Levenshtein, optimal string alignment); `limit + 1` where it takes more than `limit`.
 size_t edit_distance(std::string_view a, std::string_view b, size_t limit = SIZE_MAX - 1);
 
-/// Where a word stands: `Attribute` behind a `.`.
-enum class WordUse : uint8_t { Name, Attribute };
+/// Where a word stands: `Attribute` behind a `.`, `Argument` before the `=` in brackets, `Setting` in a section.
+enum class WordUse : uint8_t { Name, Attribute, Argument, Setting };
 
 /// What is written here in place of a word of PyTorch, Lightning, Keras or NumPy that has no twin.
 std::optional<std::string_view> foreign_advice(std::string_view word, WordUse use = WordUse::Name);

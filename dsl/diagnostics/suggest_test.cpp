@@ -42,6 +42,13 @@ TEST_CASE("a method of another library is no advice for a name") {
   CHECK(is_foreign_package("nn"));
 }
 
+TEST_CASE("what helps with a name may not help with an argument") {
+  CHECK(foreign_advice("inplace", WordUse::Argument) == "tensors are values: leave it out");
+  CHECK_FALSE(foreign_advice("weights", WordUse::Argument).has_value());
+  CHECK_FALSE(foreign_advice("lr").has_value());
+  CHECK(foreign_advice("lr", WordUse::Setting).has_value());
+}
+
 TEST_CASE("a difference of case is always found") {
   CHECK(suggest("linear", std::vector<std::string>{"Linear", "lines"}) == "Linear");
   CHECK(suggest("d", std::vector<std::string>{"D"}) == "D");

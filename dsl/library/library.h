@@ -122,6 +122,7 @@ struct Function {
   bool begins_matrices = false;
   bool reads_batches = false;
   bool watches_steps = false;
+  bool shows_rounds = false;
   Periods periods = Periods::AnyPeriod;
   Id calls = Id::None;
 

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "dsl/ast/walk.h"
 #include "dsl/lex/lex.h"
 #include "dsl/parse/grammar/rules.h"
 
@@ -54,12 +53,11 @@ void parse_declarations(State& state, Iter first, Iter last, ast::Module& module
 
 }  // namespace
 
-ast::Module parse(source::SourceId source, const source::SourceManager& sources, ast::NodeId& next_node_id,
-                  diagnostics::Sink& sink) {
-  return parse(source, sources.text(source), next_node_id, sink);
+ast::Module parse(source::SourceId source, const source::SourceManager& sources, diagnostics::Sink& sink) {
+  return parse(source, sources.text(source), sink);
 }
 
-ast::Module parse(source::SourceId source, std::string_view text, ast::NodeId& next_node_id, diagnostics::Sink& sink) {
+ast::Module parse(source::SourceId source, std::string_view text, diagnostics::Sink& sink) {
   const lex::TokenBuffer buffer = lex::lex(source, text, sink);
   State state(buffer, text, sink);
   ast::Module module;
@@ -73,7 +71,6 @@ ast::Module parse(source::SourceId source, std::string_view text, ast::NodeId& n
     parse_declarations(state, at, buffer.tokens.end(), module);
     state.report_remaining_brackets();
   }
-  ast::number_nodes(module, next_node_id);
   return module;
 }
 

@@ -10,11 +10,9 @@ namespace ltr::parse {
 inline constexpr int64_t kEdition = 1;
 
 /// A source to its syntax tree. Lexical and syntax errors (E00 to E02) go to `sink`; what could not be read is an
-/// `Error…` node. Every node gets an id from `next_node_id` on, which is left at the next free one, so that ids
-/// are unique over all modules of a compilation.
-ast::Module parse(source::SourceId source, const source::SourceManager& sources, ast::NodeId& next_node_id,
-                  diagnostics::Sink& sink);
+/// `Error…` node.
+ast::Module parse(source::SourceId source, const source::SourceManager& sources, diagnostics::Sink& sink);
 /// The same of `text`, which is that of the source with parts of it blank.
-ast::Module parse(source::SourceId source, std::string_view text, ast::NodeId& next_node_id, diagnostics::Sink& sink);
+ast::Module parse(source::SourceId source, std::string_view text, diagnostics::Sink& sink);
 
 }  // namespace ltr::parse

@@ -122,6 +122,11 @@ ast::Name find_param(const State& state, Iter first, Iter last);
 
 /// How a message calls the token at `at`: "`x`", "the number `5`", "end of line".
 std::string describe_found(const State& state, Iter at);
+/// Whether the grammar would have gone on with such a token where it stopped.
+inline bool expects(const State& state, Expected what) { return state.expected_.test(static_cast<size_t>(what)); }
+inline bool expects(const State& state, TokenKind kind) { return state.expected_.test(static_cast<size_t>(kind)); }
+/// Adds what the message of a token at `at` does not say alone: how it is written here.
+void add_help(const State& state, Level level, Iter start, Iter at, diagnostics::Diagnostic& diagnostic);
 /// The message for a place where the grammar does not go on. `start` is where the abandoned construct begins.
 void report_failure(State& state, Level level, Iter start, Iter where);
 /// The message for nesting beyond `limit`, once per construct.

@@ -219,7 +219,7 @@ auto labelled(Expected label, const Subject& subject) {
 }
 
 inline void mark_error(const State& state, ast::Expr& node, Iter first, Iter last) {
-  node = ast::Expr{state.span(first, last), 0, ast::ErrorExpr{}};
+  node = ast::Expr{state.span(first, last), ast::ErrorExpr{}};
 }
 inline bool has_body(const ast::Stmt& node) {
   return node.get<ast::If>() != nullptr || node.get<ast::For>() != nullptr || node.get<ast::While>() != nullptr ||
@@ -228,11 +228,11 @@ inline bool has_body(const ast::Stmt& node) {
 inline void mark_error(const State& state, ast::Stmt& node, Iter first, Iter last) {
   // The body of a statement that has one was read; what another one does is not known.
   if (!node.span.is_empty() && has_body(node)) return;
-  node = ast::Stmt{state.span(first, last), 0, ast::ErrorStmt{find_assigned(state, first, last)}};
+  node = ast::Stmt{state.span(first, last), ast::ErrorStmt{find_assigned(state, first, last)}};
 }
 inline void mark_error(const State& state, ast::Item& node, Iter first, Iter last) {
   if (!node.span.is_empty()) return;
-  node = ast::Item{state.span(first, last), 0, {}, ast::ErrorItem{find_declared(state, first, last)}};
+  node = ast::Item{state.span(first, last), {}, ast::ErrorItem{find_declared(state, first, last)}};
 }
 inline void mark_error(const State& state, ast::Decl& node, Iter first, Iter last) {
   if (!node.span.is_empty() && node.get<ast::Import>() == nullptr) return;
@@ -241,7 +241,7 @@ inline void mark_error(const State& state, ast::Decl& node, Iter first, Iter las
 inline void mark_error(const State& state, ast::Param& node, Iter first, Iter last) {
   node.name = find_param(state, first, last);
   node.span = state.span(first, last);
-  node.type = ast::TypeExpr{node.span, 0, ast::ErrorType{}};
+  node.type = ast::TypeExpr{node.span, ast::ErrorType{}};
 }
 inline void mark_error(const State&, x3::unused_type, Iter, Iter) {}
 

@@ -17,9 +17,8 @@ struct Resolved {
   resolve::ModuleGraph graph;
 
   Resolved(const std::string& text, resolve::Reach reach) {
-    ast::NodeId next = 1;
     const source::SourceId id = sources.add("x.ltr", "ltr 1\n" + text + "\n");
-    graph = resolve::resolve(parse::parse(id, sources, next, sink), sources, next, sink, reach);
+    graph = resolve::resolve(parse::parse(id, sources, sink), sources, sink, reach);
   }
 
   std::vector<const resolve::Symbol*> all(const std::string& name) const {

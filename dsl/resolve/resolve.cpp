@@ -15,7 +15,6 @@ namespace {
 
 struct Resolver {
   source::SourceManager& sources;
-  ast::NodeId& next_node;
   diagnostics::Sink& sink;
   const std::vector<std::string>& folders;
   ModuleGraph graph;
@@ -117,7 +116,7 @@ struct Resolver {
   uint32_t load(const source::EmbeddedFile& file, std::string_view text) {
     const std::string path = "std/" + std::string(file.name);
     const source::SourceId id = sources.add(path, std::string(file.text));
-    const uint32_t index = add(parse::parse(id, text, next_node, sink), path, true);
+    const uint32_t index = add(parse::parse(id, text, sink), path, true);
     by_path[path] = index;
     return index;
   }
@@ -354,7 +353,7 @@ struct Resolver {
     }
     const auto id = diagnostics::load_source(path, sources, sink);
     if (!id) return std::nullopt;
-    target = add(parse::parse(*id, sources, next_node, sink), path, false);
+    target = add(parse::parse(*id, sources, sink), path, false);
     by_path[path] = target;
     follow(target);
     return target;
@@ -466,9 +465,9 @@ std::string library_name(const std::string& path) {
 
 }  // namespace
 
-ModuleGraph resolve(ast::Module main, source::SourceManager& sources, ast::NodeId& next_node, diagnostics::Sink& sink,
-                    Reach reach, const std::vector<std::string>& folders) {
-  Resolver resolver{.sources = sources, .next_node = next_node, .sink = sink, .folders = folders};
+ModuleGraph resolve(ast::Module main, source::SourceManager& sources, diagnostics::Sink& sink, Reach reach,
+                    const std::vector<std::string>& folders) {
+  Resolver resolver{.sources = sources, .sink = sink, .folders = folders};
   const std::string path(sources.path(main.source));
   const std::string name = library_name(path);
   resolver.by_path[std::filesystem::path(path).lexically_normal().string()] =

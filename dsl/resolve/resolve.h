@@ -90,7 +90,7 @@ enum class Reach { Mentioned, Whole };
 /// files that are missing or import each other in a circle, and names declared twice. The syntax
 /// trees stay in the graph.
 /// Files that stand not beside the one that imports them are looked for in `folders`.
-ModuleGraph resolve(ast::Module main, source::SourceManager& sources, ast::NodeId& next_node, diagnostics::Sink& sink,
+ModuleGraph resolve(ast::Module main, source::SourceManager& sources, diagnostics::Sink& sink,
                     Reach reach = Reach::Mentioned, const std::vector<std::string>& folders = {});
 
 }  // namespace ltr::resolve

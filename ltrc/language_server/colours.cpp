@@ -178,13 +178,12 @@ Json inlay_hints(const Snapshot& snapshot, const Json& range) {
 Json formatting(const Snapshot& snapshot, const Json* range) {
   source::SourceManager sources;
   diagnostics::Sink sink;
-  ast::NodeId next_node = 1;
   const source::SourceId id = sources.add(snapshot.path, std::string(snapshot.text()));
-  const ast::Module before = parse::parse(id, sources, next_node, sink);
+  const ast::Module before = parse::parse(id, sources, sink);
   if (sink.has_errors()) return nullptr;
   const std::string text = format::format(before, sources.text(id));
   const source::SourceId copy = sources.add(snapshot.path, text);
-  const ast::Module after = parse::parse(copy, sources, next_node, sink);
+  const ast::Module after = parse::parse(copy, sources, sink);
   if (sink.has_errors() || !format::is_same_tree(before, after, sources))
     throw std::runtime_error("formatting would change what the program means; please report this file");
   const uint32_t first = range != nullptr ? snapshot.offset(range->at("start")) : 0;

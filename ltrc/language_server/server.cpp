@@ -358,9 +358,8 @@ void Server::add_features() {
     const auto add = [&](const std::string& path, std::string text, const std::string& place) {
       source::SourceManager sources;
       diagnostics::Sink sink;
-      ast::NodeId next_node = 1;
       const source::SourceId id = sources.add(path, std::move(text));
-      add_workspace_symbols(parse::parse(id, sources, next_node, sink), sources, place, query, symbols);
+      add_workspace_symbols(parse::parse(id, sources, sink), sources, place, query, symbols);
     };
     for (const auto& [uri, document] : documents_) {
       if (seen.insert(document.path).second) add(document.path, document.text, document.path);

@@ -7,12 +7,34 @@ namespace ltr {
 
 namespace {
 
-/// Insertions, deletions, changes and swaps of neighbours (optimal string alignment).
+struct Renamed {
+  const char* theirs;
+  const char* ours;
+};
+constexpr Renamed kRenamed[] = {
+#define LTR_RENAMED(theirs, ours) {theirs, ours},
+#include "runtime/tables/renamed.def"
+#undef LTR_RENAMED
+};
+
 Str without_dashes(Str name) {
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }
 
+/// The one of `names` that another library calls so: `trainer.steps` of `trainer.max_steps`.
+Str renamed(const Str& word, const std::vector<Str>& names) {
+  const size_t begin = word.rfind('.') == Str::npos ? 0 : word.rfind('.') + 1;
+  for (const Renamed& row : kRenamed) {
+    if (without_dashes(word.substr(begin)) != row.theirs) continue;
+    for (const Str& name : names) {
+      if (without_dashes(name) == without_dashes(word.substr(0, begin) + row.ours)) return name;
+    }
+  }
+  return "";
+}
+
+/// Insertions, deletions, changes and swaps of neighbours (optimal string alignment).
 size_t distance(Str a, Str b) {
   a = without_dashes(std::move(a));
   b = without_dashes(std::move(b));
@@ -46,6 +68,7 @@ Str begun(const Str& word, const std::vector<Str>& names) {
 }  // namespace
 
 Str nearest(const Str& word, const std::vector<Str>& names) {
+  if (Str ours = renamed(word, names); !ours.empty()) return ours;
   // A short word is two edits from too many others.
   const size_t limit = std::clamp<size_t>(word.size() / 3, 1, 2);
   Str best;

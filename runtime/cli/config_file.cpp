@@ -35,8 +35,7 @@ void walk(const Json& object, const Str& prefix, const Str& file, RunSettings& s
 }
 
 Error misfit(const Str& path, const doors::FormatError& error) {
-  const Str place = error.offset > 0 ? fmt::format("at byte {}: ", error.offset) : "";
-  return error_at({}, err::bad_config_file, path, place + error.reason);
+  return error_at({}, err::bad_config_file, path, error.placed());
 }
 
 }  // namespace

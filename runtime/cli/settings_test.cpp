@@ -280,6 +280,8 @@ TEST_CASE("suggestions reach to distance 2") {
   CHECK(nearest("epohcs", {"epochs", "steps"}) == "epochs");
   CHECK(nearest("max_time", {"max-time"}) == "max-time");
   CHECK(nearest("xyz", {"epochs"}) == "");
+  CHECK(nearest("trainer.max_steps", {"trainer.min_steps", "trainer.steps"}) == "trainer.steps");
+  CHECK(nearest("max-epochs", {"epochs", "max-time"}) == "epochs");
   CHECK(nearest("nope", {"one", "many"}) == "");  // everything short is near everything short
 }
 

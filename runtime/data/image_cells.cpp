@@ -32,7 +32,7 @@ Cell decoded(std::string_view bytes, const Str& name, const FieldInfo& field) {
     cell.tensor = give(planes);
     return cell;
   } catch (const doors::FormatError& error) {
-    throw Misfit{fmt::format("{}byte {}: {}", begin, error.offset, error.reason)};
+    throw Misfit{begin + error.placed()};
   }
 }
 

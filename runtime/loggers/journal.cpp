@@ -1,5 +1,7 @@
 // The journal `log.jsonl` (doors.md 0.3): everything that happened, for other tools to follow.
 
+#include <fmt/format.h>
+
 #include "doors/number.h"
 #include "runtime/loggers/make.h"
 #include "runtime/loggers/waiting.h"
@@ -37,7 +39,7 @@ class Journal : public Logger {
     for (const std::vector<double>& row : rows) {
       Str cells;
       for (const double value : row) cells += (cells.empty() ? "" : ",") + doors::json_number(value);
-      out += (out.empty() ? "[" : ",[") + cells + "]";
+      out += fmt::format("{}[{}]", out.empty() ? "" : ",", cells);
     }
     write("{\"kind\":\"matrix\",\"step\":" + std::to_string(step) + ",\"time\":" + seconds(time) +
               ",\"name\":" + doors::json_string(tag) + ",\"rows\":[" + out + "]}\n",

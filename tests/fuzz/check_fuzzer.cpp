@@ -52,9 +52,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   source::SourceManager sources;
   const source::SourceId id = sources.add("fuzz.ltr", std::string(fuzz::text_of(data, size)));
   diagnostics::Sink sink;
-  ast::NodeId next_node = 1;
-  ast::Module module = parse::parse(id, sources, next_node, sink);
-  const resolve::ModuleGraph graph = resolve::resolve(std::move(module), sources, next_node, sink);
+  ast::Module module = parse::parse(id, sources, sink);
+  const resolve::ModuleGraph graph = resolve::resolve(std::move(module), sources, sink);
   check::Program program = weights::check_weights(check::check(graph, sources, sink), graph, sources, sink, AnyFile());
   build_all(program);
   lower::Options options;

@@ -6,11 +6,10 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace ltr;
   source::SourceManager sources;
-  ast::NodeId next_node = 1;
   const auto parse = [&](const std::string& text, bool& is_good) {
     const source::SourceId id = sources.add("fuzz.ltr", text);
     diagnostics::Sink sink;
-    ast::Module module = parse::parse(id, sources, next_node, sink);
+    ast::Module module = parse::parse(id, sources, sink);
     is_good = !sink.has_errors();
     return module;
   };

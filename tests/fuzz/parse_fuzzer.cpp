@@ -9,8 +9,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   source::SourceManager sources;
   const source::SourceId id = sources.add("fuzz.ltr", std::string(fuzz::text_of(data, size)));
   diagnostics::Sink sink;
-  ast::NodeId next_node = 1;
-  const ast::Module module = parse::parse(id, sources, next_node, sink);
+  const ast::Module module = parse::parse(id, sources, sink);
   ast::dump_ast(module, sources);
   for (const diagnostics::Diagnostic& diagnostic : sink.sorted()) {
     fuzz::expect(diagnostic.span.end <= size, "a diagnostic points into the text");

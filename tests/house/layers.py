@@ -51,7 +51,7 @@ def main(source, _):
         return folders.get(folder)
 
     used, count = set(), 0
-    for path in sorted(path for top in TOPS for path in (source / top).rglob("*") if path.suffix in (".cpp", ".h", ".cu", ".cc")):
+    for path in sorted(path for top in TOPS for path in (source / top).rglob("*") if path.suffix in (".cpp", ".h", ".cu", ".cc", ".def")):
         # Tests stand beside the code, and may reach for what makes their world.
         if path.stem.endswith("_test") or path.stem.startswith("fake_") or path.stem == "test_main":
             continue

@@ -124,6 +124,7 @@ struct ObjectChecker {
     if (value.type.is_error() && is_literal(parameter.value)) type = Type::error();
     if (!type.is_error() && !value.type.is_error())
       match(type, value.type, binding, {}, value.span, inner, "the initial value", false);
+    if (!parameter.is_buffer && tensor.is_tensor()) require_elements(tensor, parameter.type.span, inner);
     add(parameter.name, type, parameter.is_buffer ? MemberKind::Buffer : MemberKind::Weight, std::move(value));
   }
 

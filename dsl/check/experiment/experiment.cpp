@@ -251,6 +251,7 @@ void check_together(const Expr& data, const Expr& model, const Sections& section
   check_monitors(cx, typed, sections.sweep, sections.lacks_callback);
   check_hook_fields(cx, typed);
   check_hook_optimizers(cx, typed);
+  check_shown(cx, typed);
   check_schedules(cx, typed);
   check_windows(cx, typed);
   check_listed_twice(cx, typed);

@@ -205,7 +205,8 @@ std::optional<SettingValue> check_setting(const ast::Setting& setting, const std
     std::vector<std::string> names;
     for (const SettingInfo& candidate : known) names.emplace_back(candidate.name);
     diagnostics::Diagnostic diagnostic = diag::unknown_setting(setting.name.span, section, setting.name.text);
-    if (!did_you_mean(diagnostic, setting.name.text, setting.name.span, names)) note_known(diagnostic, names);
+    if (!did_you_mean(diagnostic, setting.name.text, setting.name.span, names, diagnostics::WordUse::Setting))
+      note_known(diagnostic, names);
     cx.report(std::move(diagnostic));
     return std::nullopt;
   }

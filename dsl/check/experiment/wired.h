@@ -54,6 +54,8 @@ std::vector<FieldRead> fields_read_by(const Fn& hook, const Program& program);
 void check_hook_fields(Context& cx, const Experiment& experiment);
 /// E0436: `optimizer` in the hooks around a backward pass of a listed callback, where a manual step runs it.
 void check_hook_optimizers(Context& cx, const Experiment& experiment);
+/// E0504, E0515, E0309: the streams and fields that a listed callback shows are there.
+void check_shown(Context& cx, const Experiment& experiment);
 /// E0427, E0428: schedules fit the length of training.
 void check_schedules(Context& cx, const Experiment& experiment);
 /// E0612: what a run has once is listed once, and two tables are two files. E0622: checkpoints lie in one folder.

@@ -65,6 +65,20 @@ std::string first_free(const std::vector<ParamInfo>& params, const std::vector<c
   return "NAME";
 }
 
+/// `drop_last` alone, where `drop_last = true` is meant. False if it is none of the params, or something else in scope.
+bool report_bare_param(const Given& given, const std::vector<ParamInfo>& params, Scope& scope) {
+  const auto* word = !given.name && given.value != nullptr ? given.value->get<ast::NameRef>() : nullptr;
+  if (word == nullptr) return false;
+  const auto param =
+      std::find_if(params.begin(), params.end(), [&](const ParamInfo& one) { return one.name == word->name.text; });
+  if (param == params.end() || param->type.kind != Kind::Bool || is_in_scope(param->name, scope)) return false;
+  const std::string text = param->name + " = true";
+  scope.cx.report(diag::unknown_name(word->name.span, param->name)
+                      .help("it is a parameter: `{}`", text)
+                      .fix(word->name.span, text));
+  return true;
+}
+
 }  // namespace
 
 std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamInfo>& params, const CallSite& site,
@@ -79,6 +93,10 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
     if (given.value != nullptr && given.value->is_error()) return std::nullopt;
   }
   for (const Given& given : site.given) {
+    if (report_bare_param(given, params, site.scope)) {
+      has_error = true;
+      continue;
+    }
     if (!given.name) {
       if (next++ >= params.size()) {
         if (std::exchange(has_more, true)) continue;
@@ -110,7 +128,7 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
       for (const ParamInfo& candidate : params) names.push_back(candidate.name);
       diagnostics::Diagnostic diagnostic =
           diag::wrong_argument(given.name->span, "`" + callee + "` has no parameter `" + given.name->text + "`");
-      if (!did_you_mean(diagnostic, given.name->text, given.name->span, names)) {
+      if (!did_you_mean(diagnostic, given.name->text, given.name->span, names, diagnostics::WordUse::Argument)) {
         std::string list;
         for (const std::string& name : names) list += (list.empty() ? "`" : ", `") + name + "`";
         if (!list.empty()) diagnostic.note("it has {}", list);

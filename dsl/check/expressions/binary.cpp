@@ -5,7 +5,9 @@
 namespace ltr::check {
 
 bool divides_by_zero(const Expr& right, Span span, Scope& scope) {
-  if (!right.type.value || right.type.value->constant() != 0) return false;
+  const auto* number = right.get<node::FloatConst>();
+  const bool is_zero = number != nullptr ? number->value == 0 : right.type.value && right.type.value->constant() == 0;
+  if (!is_zero) return false;
   scope.cx.report(diag::out_of_range(span, "division by zero"));
   return true;
 }
@@ -210,10 +212,8 @@ void add_same_cure(diagnostics::Diagnostic& diagnostic, const ExprView& left, co
 /// Whether it was said of this line that these two do not go together: what an axis lacks there is one mistake.
 bool is_told_in_line(Span place, const Type& left, const Type& right, Context& cx) {
   if (cx.is_trying) return false;
-  const source::LineIndex& lines = cx.sources.lines(place.source);
-  const uint32_t begin = lines.begin_of(lines.line_of(place.begin));
   const std::string a = cx.text(left), b = cx.text(right);
-  return !cx.told_dims.emplace(Span{place.source, begin, begin}, std::min(a, b), std::max(a, b)).second;
+  return !cx.told_dims.emplace(cx.line_of(place), std::min(a, b), std::max(a, b)).second;
 }
 
 void report_clash(const Sign& sign, const ExprView& left, const ExprView& right, Scope& scope) {
@@ -294,6 +294,8 @@ Expr check_tensors(const Sign& sign, Expr left, Expr right, Span span, Scope& sc
           sign.op_span, "cannot " + std::string(op.verb) + " " + cx.text(left.type) + " and " + cx.text(right.type)));
       return error_at(span);
     }
+    const bool divides = sign.op == ast::BinaryOp::Divide || sign.op == ast::BinaryOp::Remainder;
+    if (divides && divides_by_zero(right, span, scope)) return error_at(span);
     if (host.kind == Kind::Float && !is_floating(element) && element != Element::Any) element = Element::Float;
   }
   if ((sign.op == ast::BinaryOp::And || sign.op == ast::BinaryOp::Or) && element != Element::Bool) {

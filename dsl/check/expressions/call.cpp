@@ -68,6 +68,22 @@ bool is_word_of_callee(const Given& given, const Scope& scope) {
   return is_type_name(word->name.text) || (given.name && !is_in_scope(word->name.text, scope));
 }
 
+/// `rows |> folds(5)[0]`, whose index is of the call alone. False if the target is another.
+bool report_indexed_link(const ast::Pipe& pipe, Scope& scope) {
+  const auto* index = pipe.target->get<ast::Index>();
+  const auto* call = index != nullptr ? index->base->get<ast::Call>() : nullptr;
+  const auto* callee = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
+  if (callee == nullptr || scope.find_local(callee->name.text)) return false;
+  const Span base = index->base->span, whole = pipe.target->span;
+  const auto text = [&](Span span) { return std::string(scope.cx.source_text(span)); };
+  const std::string brackets = text({whole.source, base.end, whole.end});
+  scope.cx.report(diag::wrong_argument(whole, "the index is of `" + text(base) + "` alone, in front of the `|>`")
+                      .help("in brackets: `({} |> {}){}`", text(pipe.value->span), text(base), brackets)
+                      .fix(source::join(pipe.value->span, whole),
+                           "(" + text(pipe.value->span) + " |> " + text(base) + ")" + brackets));
+  return true;
+}
+
 /// Calls what `callee` names or gives.
 Expr call_written(const ast::Expr& callee, std::vector<Given> given, Span span, Scope& scope) {
   if (report_built_function(callee, given, span, scope)) return error_at(span);
@@ -148,7 +164,7 @@ Expr check_pipe(const ast::Expr& expr, const ast::Pipe& pipe, Scope& scope) {
     given.insert(given.begin(), {std::nullopt, nullptr, std::move(value), span});
     return call_written(*call->callee, std::move(given), expr.span, scope);
   }
-  if (value.type.is_error()) return error_at(expr.span);
+  if (value.type.is_error() || report_indexed_link(pipe, scope)) return error_at(expr.span);
   return call_written(*pipe.target, {{std::nullopt, nullptr, std::move(value), span}}, expr.span, scope);
 }
 

@@ -1,6 +1,7 @@
 #include "dsl/check/expressions/index.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "dsl/check/library/library_call.h"
 
@@ -32,7 +33,18 @@ struct Slicer {
     return int_const(is_behind ? axis - int64_t(dims.size()) - (is_new ? 1 : 0) : axis, span);
   }
 
+  /// Whether an index may take one of the dims at `axis`: not where `...` of the type stands for any number of them.
+  bool is_one_dim(Span place) {
+    if (type().dims[size_t(axis)].group == 0) return true;
+    scope.cx.report(diag::wrong_rank(place, "the `...` of " + scope.cx.text(type()) +
+                                                " stands for any number of dims, also for none: no index takes one")
+                        .help("the dim that is indexed has a name: `float[N, ...]`, `float[..., N]`"));
+    has_error = true;
+    return false;
+  }
+
   void select(Expr index) {
+    if (!is_one_dim(index.span)) return;
     if (!lies_within(index.type.value, type().dims[size_t(axis)].size, false, "a dim of size ", index.span, scope))
       has_error = true;
     std::vector<Dim> dims = type().dims;
@@ -49,6 +61,7 @@ struct Slicer {
       has_error = true;
       return;
     }
+    if (!is_one_dim(index.span)) return;
     chosen_at = index.span;
     std::vector<Dim> dims = type().dims;
     if (index.type.element == Element::Bool) {
@@ -64,6 +77,7 @@ struct Slicer {
   }
 
   void range(const ast::IndexItem& item) {
+    if (!is_one_dim(item.span)) return;
     if (!item.first && !item.second) {
       ++axis;
       return;
@@ -190,7 +204,13 @@ Expr check_index(const ast::Expr& expr, const ast::Index& index, Scope& scope) {
     return error_at(expr.span);
   }
   size_t used = 0;
+  const ast::IndexItem* dots = nullptr;
   for (const ast::IndexItem& item : index.items) {
+    if (item.kind == ast::IndexItem::Kind::Ellipsis && std::exchange(dots, &item) != nullptr) {
+      scope.cx.report(
+          diag::wrong_rank(item.span, "an index has one `...`: how many dims each stands for is not known"));
+      return error_at(expr.span);
+    }
     if (item.kind == ast::IndexItem::Kind::Expr || item.kind == ast::IndexItem::Kind::Range) ++used;
   }
   if (used > base.type.dims.size()) {

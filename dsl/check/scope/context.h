@@ -42,6 +42,7 @@ struct Context {
   std::set<std::string> told_fields;                           ///< that a record lacks, where one is wanted with them
   std::set<std::pair<uint32_t, std::string>> told_qualifiers;  ///< by file: names that no file is imported as
   std::set<std::tuple<Span, std::string, std::string>> told_dims;  ///< places where two sizes differ
+  std::set<std::pair<Span, std::string>> told_sizes;               ///< lines with a size that cannot be
   std::deque<ast::Fn> synthetic;                                   ///< functions made of hooks and tests
   std::deque<Closure> closures;
   std::vector<const ast::Expr*> applied;  ///< code of closures that is being read, outermost first
@@ -80,6 +81,10 @@ struct Context {
     return value.terms().size() > 1 ? "(" + text(value) + ")" : text(value);
   }
   std::string source_text(Span span) const;
+  /// Whether a size that cannot be was not told of in this line; it is from now on, unless this is a trial.
+  bool is_size_new(Span use, const std::string& size);
+  /// Where the line of `place` begins: what was told of a line is not told again.
+  Span line_of(Span place) const;
 };
 
 /// Takes what is reported while it lives, which is not told by that.

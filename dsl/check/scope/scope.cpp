@@ -4,6 +4,17 @@ namespace ltr::check {
 
 std::string Context::source_text(Span span) const { return std::string(sources.text(span)); }
 
+Span Context::line_of(Span place) const {
+  const source::LineIndex& lines = sources.lines(place.source);
+  const uint32_t begin = lines.begin_of(lines.line_of(place.begin));
+  return {place.source, begin, begin};
+}
+
+bool Context::is_size_new(Span use, const std::string& size) {
+  const std::pair told(line_of(use), size);
+  return is_trying ? !told_sizes.contains(told) : told_sizes.insert(told).second;
+}
+
 Scope Scope::in_file_of(Span span) const {
   Scope other = *this;
   other.module = cx.graph.module_of(span.source);

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "dsl/check/expressions/expressions.h"
-#include "dsl/host/math.h"
 
 namespace ltr::check {
 
@@ -30,6 +29,7 @@ void report_false(const Requirement& requirement, Span use, Context& cx) {
   if (requirement.is_window) {
     with_origin(diag::where_not_satisfied(use, requirement.text, "a window is larger than what it slides over"));
   } else if (requirement.is_size) {
+    if (!cx.is_size_new(use, cx.text(requirement.right))) return;
     diagnostics::Diagnostic diagnostic = diag::negative_dim(use, requirement.text, cx.text(requirement.right));
     if (requirement.origin != use && !requirement.origin.is_empty())
       diagnostic.label(requirement.origin, "it is a size here");
@@ -54,19 +54,6 @@ void report_false(const Requirement& requirement, Span use, Context& cx) {
   }
 }
 
-host::Op comparison_of(Requirement::Kind kind) {
-  switch (kind) {
-    case Requirement::Kind::Equal: return host::Op::Equal;
-    case Requirement::Kind::Divisible: return host::Op::Equal;
-    case Requirement::Kind::AtMost: return host::Op::LessEqual;
-    case Requirement::Kind::Less: return host::Op::Less;
-    case Requirement::Kind::Holds:
-    case Requirement::Kind::Broadcasts:
-    case Requirement::Kind::OneForEach: break;
-  }
-  return host::Op::Equal;
-}
-
 /// Without the factors that both sides of an equality have and that only run time knows: `B * n == B * 2` asks for `n == 2`,
 /// of any batch that is not empty.
 void cancel_sizes(Requirement& requirement, const Context& cx) {
@@ -87,7 +74,8 @@ void cancel_sizes(Requirement& requirement, const Context& cx) {
 
 /// Whether two equalities of one place ask for the same, whichever side is left, or two for the same size.
 bool ask_same(const Requirement& one, const Requirement& other) {
-  if (one.is_size || other.is_size) return one.is_size && other.is_size && one.right == other.right;
+  if (one.is_size != other.is_size || one.is_of_weight != other.is_of_weight) return false;
+  if (one.is_size || one.is_of_weight) return one.right == other.right;
   constexpr auto kEqual = Requirement::Kind::Equal;
   if (one.kind != kEqual || other.kind != kEqual || one.origin != other.origin) return false;
   return (one.left == other.left && one.right == other.right) || (one.left == other.right && one.right == other.left);
@@ -99,18 +87,6 @@ bool is_plain(const Requirement& requirement) {
 }
 
 }  // namespace
-
-std::optional<Expr> condition_of(const Requirement& requirement, Span span, Scope& scope) {
-  std::optional<Expr> left = expr_of(requirement.left, scope, span);
-  std::optional<Expr> right = expr_of(requirement.right, scope, span);
-  if (!left || !right) return std::nullopt;
-  ExprIds sides = {scope.cx.keep(std::move(*left)), scope.cx.keep(std::move(*right))};
-  if (requirement.kind == Requirement::Kind::Divisible) {
-    const ExprId rest = scope.cx.keep(host_op(host::Op::Mod, sides, Type::host_int(), span));
-    return host_op(host::Op::Equal, {rest, scope.cx.keep(int_const(0, span))}, Type::of(Kind::Bool), span);
-  }
-  return host_op(comparison_of(requirement.kind), std::move(sides), Type::of(Kind::Bool), span);
-}
 
 bool require(Requirement requirement, Span use, Scope& scope) {
   if (requirement.kind == Requirement::Kind::Holds) return require_value(std::move(requirement), use, scope);

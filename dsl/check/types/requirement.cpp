@@ -5,6 +5,7 @@
 #include "dsl/ast/walk.h"
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/walk.h"
+#include "dsl/host/math.h"
 
 namespace ltr::check {
 
@@ -278,7 +279,7 @@ bool put_requirements(const std::vector<Requirement>& requirements, const Bindin
       holds = put_on_tensor(std::move(requirement), binding, given, use, scope) && holds;
       continue;
     }
-    if (requirement.is_where || requirement.is_size) note_bounds(requirement, given, place);
+    if (requirement.is_where || requirement.is_size || requirement.is_of_weight) note_bounds(requirement, given, place);
     if (requirement.rule) {
       requirement.rule = with_arguments(*requirement.rule, given, place, cx);
       if (measures_list(*requirement.rule, cx)) compare_sizes(requirement, cx);
@@ -293,6 +294,35 @@ bool put_requirements(const std::vector<Requirement>& requirements, const Bindin
     told.insert(told.end(), {place, asked_at});
   }
   return holds;
+}
+
+namespace {
+
+host::Op comparison_of(Requirement::Kind kind) {
+  switch (kind) {
+    case Requirement::Kind::Equal: return host::Op::Equal;
+    case Requirement::Kind::Divisible: return host::Op::Equal;
+    case Requirement::Kind::AtMost: return host::Op::LessEqual;
+    case Requirement::Kind::Less: return host::Op::Less;
+    case Requirement::Kind::Holds:
+    case Requirement::Kind::Broadcasts:
+    case Requirement::Kind::OneForEach: break;
+  }
+  return host::Op::Equal;
+}
+
+}  // namespace
+
+std::optional<Expr> condition_of(const Requirement& requirement, Span span, Scope& scope) {
+  std::optional<Expr> left = expr_of(requirement.left, scope, span);
+  std::optional<Expr> right = expr_of(requirement.right, scope, span);
+  if (!left || !right) return std::nullopt;
+  ExprIds sides = {scope.cx.keep(std::move(*left)), scope.cx.keep(std::move(*right))};
+  if (requirement.kind == Requirement::Kind::Divisible) {
+    const ExprId rest = scope.cx.keep(host_op(host::Op::Mod, sides, Type::host_int(), span));
+    return host_op(host::Op::Equal, {rest, scope.cx.keep(int_const(0, span))}, Type::of(Kind::Bool), span);
+  }
+  return host_op(comparison_of(requirement.kind), std::move(sides), Type::of(Kind::Bool), span);
 }
 
 }  // namespace ltr::check

@@ -20,6 +20,7 @@ struct Requirement {
   bool is_where = false;
   bool is_size = false;       ///< AtMost: `right` is a size, which is 0 at least; asked of nobody when a run starts
   bool is_window = false;     ///< of a size: it is what a window leaves of what it slides over; asked then too
+  bool is_of_weight = false;  ///< AtMost: `right` is a size of a weight, which is 1 at least
   bool bounds_left = false;   ///< `left <= 4`: the rule itself says what is on the right
   bool bounds_right = false;  ///< `1 <= right`
 };

@@ -70,6 +70,23 @@ bool require_size(const Polynomial& size, const std::string& text, Span use, Sco
   return ask_for_size(size, text, false, use, scope);
 }
 
+bool require_elements(const Type& weight, Span use, Scope& scope) {
+  Context& cx = scope.cx;
+  for (const Dim& dim : weight.dims) {
+    if (dim.group != 0 || dim.size.constant().value_or(0) >= 1 || is_settled(dim.size, cx)) continue;
+    Requirement requirement;
+    requirement.kind = Requirement::Kind::AtMost;
+    requirement.left = 1;
+    requirement.right = dim.size;
+    requirement.text = cx.text(dim.size) + " >= 1";
+    requirement.origin = use;
+    requirement.is_of_weight = true;
+    requirement.bounds_left = true;
+    if (!require(std::move(requirement), use, scope)) return false;
+  }
+  return true;
+}
+
 bool require_sizes(const Type& declared, const Binding& binding, Span use, Scope& scope) {
   Context& cx = scope.cx;
   for (const Dim& dim : declared.dims) {

@@ -93,6 +93,8 @@ Polynomial with_facts(const Polynomial& value, Context& cx);
 bool require_size(const Polynomial& size, const std::string& text, Span use, Scope& scope);
 /// The same of all sizes in what a call gives, whose windows have to lie in what they slide over.
 bool require_sizes(const Type& declared, const Binding& binding, Span use, Scope& scope);
+/// Requires that a weight of this type has elements.
+bool require_elements(const Type& weight, Span use, Scope& scope);
 /// `where broadcasts(mask, B, heads, S, S)`, of the library: whether `given` does so; reports it otherwise.
 bool require_broadcast(const Requirement& requirement, const ExprView& given, Span place, Scope& scope);
 /// `where one_for_each(channels, x, 1)`, of the library: whether `given` has so many places along that axis, if they are not 1.

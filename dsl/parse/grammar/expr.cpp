@@ -85,17 +85,17 @@ const auto to_power = [](auto& c) {
   ast::Expr right = std::move(boost::fusion::at_c<1>(x3::_attr(c)));
   const Span span = source::join(left.span, right.span);
   const Span op_span = boost::fusion::at_c<0>(x3::_attr(c)).span;
-  x3::_val(c) = ast::Expr{span, 0, ast::Binary{ast::BinaryOp::Power, op_span, std::move(left), std::move(right)}};
+  x3::_val(c) = ast::Expr{span, ast::Binary{ast::BinaryOp::Power, op_span, std::move(left), std::move(right)}};
 };
 const auto to_cast = [](auto& c) {
   grow(state_of(c), x3::_where(c).begin());
   const Span span = source::join(x3::_val(c).span, x3::_attr(c).span);
-  x3::_val(c) = ast::Expr{span, 0, ast::As{std::move(x3::_val(c)), std::move(x3::_attr(c))}};
+  x3::_val(c) = ast::Expr{span, ast::As{std::move(x3::_val(c)), std::move(x3::_attr(c))}};
 };
 const auto to_pipe = [](auto& c) {
   grow(state_of(c), x3::_where(c).begin());
   const Span span = source::join(x3::_val(c).span, x3::_attr(c).span);
-  x3::_val(c) = ast::Expr{span, 0, ast::Pipe{std::move(x3::_val(c)), std::move(x3::_attr(c))}};
+  x3::_val(c) = ast::Expr{span, ast::Pipe{std::move(x3::_val(c)), std::move(x3::_attr(c))}};
 };
 const auto sign_of_link = [](auto& c) { x3::_val(c).sign = x3::_attr(c).span; };
 const auto to_error_link = [](auto& c) {
@@ -110,24 +110,24 @@ const auto to_error_link = [](auto& c) {
   if (!is_flag) diagnostic.fix(span, call);
   state.report_at(x3::_where(c).begin(), std::move(diagnostic));
   const Span whole = source::join(x3::_val(c).span, span);
-  x3::_val(c) = ast::Expr{whole, 0, ast::Pipe{std::move(x3::_val(c)), ast::Expr{span, 0, ast::ErrorExpr{}}}};
+  x3::_val(c) = ast::Expr{whole, ast::Pipe{std::move(x3::_val(c)), ast::Expr{span, ast::ErrorExpr{}}}};
 };
 const auto to_call = [](auto& c) {
   grow(state_of(c), x3::_where(c).begin());
   Arguments& attr = x3::_attr(c);
   const Span span = source::join(x3::_val(c).span, attr.span);
-  x3::_val(c) = ast::Expr{span, 0, ast::Call{std::move(x3::_val(c)), std::move(attr.list), attr.span}};
+  x3::_val(c) = ast::Expr{span, ast::Call{std::move(x3::_val(c)), std::move(attr.list), attr.span}};
 };
 const auto to_index = [](auto& c) {
   grow(state_of(c), x3::_where(c).begin());
   IndexItems& attr = x3::_attr(c);
   const Span span = source::join(x3::_val(c).span, attr.span);
-  x3::_val(c) = ast::Expr{span, 0, ast::Index{std::move(x3::_val(c)), std::move(attr.list)}};
+  x3::_val(c) = ast::Expr{span, ast::Index{std::move(x3::_val(c)), std::move(attr.list)}};
 };
 const auto to_field = [](auto& c) {
   grow(state_of(c), x3::_where(c).begin());
   const Span span = source::join(x3::_val(c).span, x3::_attr(c).span);
-  x3::_val(c) = ast::Expr{span, 0, ast::Field{std::move(x3::_val(c)), std::move(x3::_attr(c))}};
+  x3::_val(c) = ast::Expr{span, ast::Field{std::move(x3::_val(c)), std::move(x3::_attr(c))}};
 };
 const auto to_paren = [](auto& c) {
   Elements& attr = x3::_attr(c);

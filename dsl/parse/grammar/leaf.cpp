@@ -15,15 +15,15 @@ ast::Expr number(const State& state, Iter& first) {
   const lex::TokenBuffer& buffer = state.buffer();
   ++first;
   if (first->kind != TokenKind::Unit) {
-    if (is_int) return {token.span, 0, ast::IntLiteral{buffer.ints[token.value]}};
-    return {token.span, 0, ast::FloatLiteral{buffer.floats[token.value]}};
+    if (is_int) return {token.span, ast::IntLiteral{buffer.ints[token.value]}};
+    return {token.span, ast::FloatLiteral{buffer.floats[token.value]}};
   }
   const Span span = source::join(token.span, first->span);
   const std::string& unit = buffer.strings[first->value];
   ++first;
-  if (unit.empty()) return {span, 0, ast::ErrorExpr{}};
+  if (unit.empty()) return {span, ast::ErrorExpr{}};
   const double value = is_int ? static_cast<double>(buffer.ints[token.value]) : buffer.floats[token.value];
-  return {span, 0, ast::Quantity{value, is_int, unit}};
+  return {span, ast::Quantity{value, is_int, unit}};
 }
 
 /// What stands from `first` to `last` and in the brackets behind it, given up.
@@ -32,7 +32,7 @@ ast::Expr skip_call(const State& state, Iter& first, Iter last) {
       last->kind == TokenKind::OpenParen ? state.buffer().find_bracket(state.index(last)) : nullptr;
   const Iter end = pair != nullptr && pair->is_closed ? std::next(state.begin() + pair->closer) : last;
   const Span span = state.span(std::exchange(first, end), end);
-  return {span, 0, ast::ErrorExpr{}};
+  return {span, ast::ErrorExpr{}};
 }
 
 /// `log("loss", loss)`, a statement that looks like a call; `first` is its first token, which may be a `self`.
@@ -71,7 +71,7 @@ bool parse_python_word(State& state, Iter& first, ast::Expr& out) {
   const Span span = first->span;
   const auto literal = [&](std::string_view ours, auto node) {
     state.report_at(first, diag::python_form(span, word, "`" + std::string(ours) + "`").fix(span, std::string(ours)));
-    out = ast::Expr{span, 0, std::move(node)};
+    out = ast::Expr{span, std::move(node)};
     ++first;
     return true;
   };
@@ -95,7 +95,7 @@ bool parse_python_word(State& state, Iter& first, ast::Expr& out) {
         first, diag::python_form(source::join(span, dot->span), "self.", "nothing: `" + name.text + "` is in scope")
                    .fix(source::join(span, dot->span), ""));
     first = std::next(member);
-    out = ast::Expr{name.span, 0, ast::NameRef{name}};
+    out = ast::Expr{name.span, ast::NameRef{name}};
     return true;
   }
   return false;
@@ -115,18 +115,18 @@ bool parse_leaf(State& state, Iter& first, ast::Expr& out) {
       ast::StrLiteral literal;
       const std::string& text = state.buffer().strings[token.value];
       if (!text.empty()) literal.parts.push_back({text, {}, {}, token.span});
-      out = ast::Expr{token.span, 0, std::move(literal)};
+      out = ast::Expr{token.span, std::move(literal)};
       break;
     }
-    case TokenKind::True: out = ast::Expr{token.span, 0, ast::BoolLiteral{true}}; break;
-    case TokenKind::False: out = ast::Expr{token.span, 0, ast::BoolLiteral{false}}; break;
-    case TokenKind::None: out = ast::Expr{token.span, 0, ast::NoneLiteral{}}; break;
-    case TokenKind::Error: out = ast::Expr{token.span, 0, ast::ErrorExpr{}}; break;
+    case TokenKind::True: out = ast::Expr{token.span, ast::BoolLiteral{true}}; break;
+    case TokenKind::False: out = ast::Expr{token.span, ast::BoolLiteral{false}}; break;
+    case TokenKind::None: out = ast::Expr{token.span, ast::NoneLiteral{}}; break;
+    case TokenKind::Error: out = ast::Expr{token.span, ast::ErrorExpr{}}; break;
     default:
       if (!kNames.has(token.kind)) return false;
       if (token.kind == TokenKind::Name && parse_python_word(state, first, out)) return true;
       if (token.kind == TokenKind::Log && parse_log_call(state, first, first, out)) return true;
-      out = ast::Expr{token.span, 0, ast::NameRef{state.name(token)}};
+      out = ast::Expr{token.span, ast::NameRef{state.name(token)}};
   }
   ++first;
   return true;
@@ -156,7 +156,7 @@ bool parse_braces(State& state, Iter& first, ast::Expr& out) {
   state.report_at(first, std::move(diagnostic));
   const Iter start = first;
   first = std::next(close);
-  out = ast::Expr{state.span(start, first), 0, ast::ErrorExpr{}};
+  out = ast::Expr{state.span(start, first), ast::ErrorExpr{}};
   return true;
 }
 
@@ -168,7 +168,7 @@ bool parse_walrus(State& state, Iter& first, ast::Expr& out) {
   if (pair == nullptr || !pair->is_closed) return false;
   const Iter start = first;
   first = std::next(state.begin() + pair->closer);
-  out = ast::Expr{state.span(start, first), 0, ast::ErrorExpr{{state.name(*name)}}};
+  out = ast::Expr{state.span(start, first), ast::ErrorExpr{{state.name(*name)}}};
   return true;
 }
 

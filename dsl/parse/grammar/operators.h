@@ -88,7 +88,7 @@ struct Operators : x3::unary_parser<Operand, Operators<Operand>> {
       // `//` was refused by the lexer, and is no division: what it gives is not judged.
       const bool is_refused = row->op == ast::BinaryOp::Divide && op_span.end - op_span.begin > 1;
       const ast::BinaryOp op = is_refused ? ast::BinaryOp::Error : row->op;
-      left = ast::Expr{span, 0, ast::Binary{op, op_span, std::move(left), std::move(right)}};
+      left = ast::Expr{span, ast::Binary{op, op_span, std::move(left), std::move(right)}};
     }
   }
 
@@ -109,7 +109,7 @@ struct Operators : x3::unary_parser<Operand, Operators<Operand>> {
     if (!parse_level(first, last, context, operand, kNotLevel)) throw Failure(first, "operand");
     grow(state, first);
     const Span whole = source::join(span, operand.span);
-    out = ast::Expr{whole, 0, ast::Unary{ast::UnaryOp::Not, std::move(operand)}};
+    out = ast::Expr{whole, ast::Unary{ast::UnaryOp::Not, std::move(operand)}};
     return true;
   }
 

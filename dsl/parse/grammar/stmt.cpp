@@ -118,7 +118,7 @@ const auto to_assign = [](auto& c) {
       x3::_val(c).node = ast::Unpack{std::move(names), {}};
       return;
     }
-    target = ast::Expr{target.span, 0, ast::ErrorExpr{}};
+    target = ast::Expr{target.span, ast::ErrorExpr{}};
   }
   x3::_val(c).node = ast::Assign{std::move(target), assign_op(op.kind), op.span, {}};
 };
@@ -156,7 +156,7 @@ const auto compare_with = [](auto& c) {
   ast::Expr left = std::move(x3::_val(c));
   ast::Expr right = std::move(x3::_attr(c));
   const Span span = source::join(left.span, right.span);
-  x3::_val(c) = ast::Expr{span, 0, ast::Binary{ast::BinaryOp::Equal, span, std::move(left), std::move(right)}};
+  x3::_val(c) = ast::Expr{span, ast::Binary{ast::BinaryOp::Equal, span, std::move(left), std::move(right)}};
 };
 
 /// `elif`, taken as `else if`.

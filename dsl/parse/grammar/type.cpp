@@ -55,7 +55,7 @@ struct Union : x3::parser<Union> {
 const auto to_union = [](auto& c) {
   const std::string_view text = state_of(c).text(x3::_attr(c));
   ast::TypeExpr held = std::move(x3::_val(c));
-  x3::_val(c) = ast::TypeExpr{held.span, 0, ast::ErrorType{}};
+  x3::_val(c) = ast::TypeExpr{held.span, ast::ErrorType{}};
   if (text.ends_with("None") || text.ends_with("none"))
     x3::_val(c).node = ast::AppliedType{{"option", x3::_attr(c).span}, std::move(held)};
 };

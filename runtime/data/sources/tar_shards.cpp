@@ -103,7 +103,7 @@ class TarShards : public Source {
       } catch (const Misfit& misfit) {
         refuse(sample, fmt::format("the field {}: {}", schema_[i].name, misfit.text));
       } catch (const doors::FormatError& error) {
-        refuse(sample, fmt::format("the field {}: byte {}: {}", schema_[i].name, error.offset, error.reason));
+        refuse(sample, fmt::format("the field {}: {}", schema_[i].name, error.placed()));
       }
     }
     return true;

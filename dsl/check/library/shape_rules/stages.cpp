@@ -80,7 +80,10 @@ FnInfo* map_function(const Given& given, const Type& stream, bool is_numbered, C
     }
   }
   if (fn == nullptr) {
-    cx.report(diag::wrong_argument(given.span, "`" + site.name + "` takes a function of this program"));
+    diagnostics::Diagnostic diagnostic = diag::wrong_argument(
+        given.span, "`" + site.name + "` takes a function of this program, not " + cx.text(value.type));
+    if (!stream.fields.empty()) diagnostic.help("of a field: `row => row.{}`", stream.fields[0].name);
+    cx.report(std::move(diagnostic));
     return nullptr;
   }
   if (fn->is_op) {
