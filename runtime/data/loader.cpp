@@ -33,6 +33,10 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 /// So much may be read ahead of small batches: waking a thread for each would cost more than the batch.
 constexpr int64_t kBytesAhead = int64_t(1) << 20;
 constexpr int64_t kMostAhead = 64;
+/// Who waits for small batches is woken for so many, or after so long. Woken for each, on a core that it shares with the worker, the
+/// two would go on in turns for ever.
+constexpr int64_t kWorthWaking = 16;
+constexpr std::chrono::microseconds kPatience{200};
 
 int64_t bytes_of(const Batch& batch) {
   int64_t bytes = 1;
@@ -88,6 +92,12 @@ struct Loader::Impl {
   bool next(Batch& batch);
   Slot take();
   void fill();
+  bool may_claim() const { return claimed < beyond && claimed < position + ahead; }
+  /// Of a batch that was just read.
+  bool is_worth_waking() const {
+    return waits_since &&
+           (!may_claim() || claimed - position >= kWorthWaking || Clock::now() - *waits_since > kPatience);
+  }
   void give_left_out(std::vector<LeftOut> found) {
     left_out.insert(left_out.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
   }
@@ -113,10 +123,12 @@ struct Loader::Impl {
   std::mutex mutex;
   std::condition_variable work_changed;
   std::condition_variable slot_changed;
-  std::vector<Slot> slots;  ///< that of turn n lies in slot n modulo their count
-  int64_t claimed = 0;      ///< the next turn that a worker takes
-  int64_t ahead = 0;        ///< so many may be claimed and not yet given
-  int64_t refill = 0;       ///< workers are woken when no more than these are left
+  std::condition_variable batch_ready;
+  Option<Clock::time_point> waits_since;  ///< of `take`, if it waits
+  std::vector<Slot> slots;                ///< that of turn n lies in slot n modulo their count
+  int64_t claimed = 0;                    ///< the next turn that a worker takes
+  int64_t ahead = 0;                      ///< so many may be claimed and not yet given
+  int64_t refill = 0;                     ///< workers are woken when no more than these are left
   int ready_threads = 0;
   int busy = 0;
   bool is_stopping = false;
@@ -298,7 +310,7 @@ void Loader::Impl::work() {
   ++ready_threads;
   slot_changed.notify_all();
   while (true) {
-    work_changed.wait(lock, [&] { return is_stopping || (claimed < beyond && claimed < position + ahead); });
+    work_changed.wait(lock, [&] { return is_stopping || may_claim(); });
     if (is_stopping) return;
     const int64_t turn = claimed++;
     const bool is_ahead = turn >= end;
@@ -317,6 +329,7 @@ void Loader::Impl::work() {
     result.is_ready = true;
     slots[size_t(turn) % slots.size()] = std::move(result);
     slot_changed.notify_all();
+    if (is_worth_waking()) batch_ready.notify_one();
   }
 }
 
@@ -367,7 +380,11 @@ Slot Loader::Impl::take() {
   {
     std::unique_lock lock(mutex);
     Slot& slot = slots[size_t(position) % slots.size()];
-    slot_changed.wait(lock, [&] { return slot.is_ready; });
+    if (!slot.is_ready) {
+      waits_since = Clock::now();
+      batch_ready.wait(lock, [&] { return slot.is_ready; });
+      waits_since.reset();
+    }
     taken = std::exchange(slot, Slot());
     ++position;
     is_low = claimed - position <= refill;

@@ -77,7 +77,7 @@ class Adadelta : public Rule {
       for (int64_t begin = 0; begin < all.count; begin += kPiece) {
         const Elements e = all.part(begin, std::min(kPiece, all.count - begin));
         kernels.adadelta_squares(e, decay(maximize_), by, squares);
-        at::from_blob(squares, {2 * e.count}, at::kFloat).sqrt_();
+        square_roots(squares, 2 * e.count);
         kernels.adadelta(e, decay(maximize_), by, squares);
       }
     };

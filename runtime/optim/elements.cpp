@@ -5,10 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <cmath>
 #include <numeric>
 
 #include "runtime/tensor/parallel.h"
+
+// MKL's square roots, which LibTorch holds where it is built with MKL, and takes its own from.
+extern "C" __attribute__((weak)) void vmsSqrt(int count, const float* from, float* to, long long mode);
 
 namespace ltr::optim {
 
@@ -146,6 +150,15 @@ void by_pieces(const Update& update, size_t i,
       apply(std::move(some));
     }
   });
+}
+
+void square_roots(float* values, int64_t count) {
+  // VML_HA | VML_FTZDAZ_OFF | VML_ERRMODE_IGNORE, as LibTorch asks for them.
+  constexpr long long kMode = 0x2 | 0x140000 | 0x100;
+  if (vmsSqrt != nullptr && count <= INT_MAX)
+    vmsSqrt(int(count), values, values, kMode);
+  else
+    at::from_blob(values, {count}, at::kFloat).sqrt_();
 }
 
 }  // namespace ltr::optim

@@ -25,6 +25,9 @@ Option<double> norm_by_kernel(const TensorVec& list);
 /// Each times `factor`. False where they do not fit: then nothing was done.
 bool scale_by_kernel(const TensorVec& list, float factor);
 
+/// The square roots of `count` numbers in place, those of `at::sqrt` to the last digit.
+void square_roots(float* values, int64_t count);
+
 /// Moves weight `i` by ATen's ops, `move(weight, gradient, states)`. On the CPU they get a piece at a time, which stays in a cache from
 /// one op to the next, each thread its own.
 void by_pieces(const Update& update, size_t i,

@@ -53,3 +53,14 @@ TEST_CASE("gradients are scaled in place, all or none") {
   CHECK_FALSE(scale_by_kernel({list[0], at::ones({2}, at::kDouble)}, 2));
   CHECK(at::equal(list[0], wanted[0]));
 }
+
+TEST_CASE("square roots are LibTorch's to the last digit") {
+  at::manual_seed(1);
+  for (const int64_t count : {1, 7, 16, 4095, 4096}) {
+    const at::Tensor given =
+        at::cat({at::rand({count}) * 1e-6, at::tensor({0.0F, 1e-42F, 1e-38F, INFINITY, NAN}), at::rand({count}) * 1e6});
+    const at::Tensor wanted = given.sqrt();
+    square_roots(given.data_ptr<float>(), given.numel());
+    CHECK(at::equal(given.view(at::kInt), wanted.view(at::kInt)));
+  }
+}

@@ -42,8 +42,7 @@ void expect_quiet(const char* rule, std::vector<Argument> arguments) {
 
 TEST_CASE("an update that kernels do takes no memory of the heap and no lock, and dispatches nothing") {
   if (optim::element_kernels() == nullptr) return;
-  // Adadelta is not among them: its roots are LibTorch's.
-  for (const char* rule : {"Adam", "AdamW", "Adamax", "SGD", "Rprop", "Lion"}) expect_quiet(rule, {});
+  for (const char* rule : {"Adam", "AdamW", "Adamax", "Adadelta", "SGD", "Rprop", "Lion"}) expect_quiet(rule, {});
   expect_quiet("SGD", {{"momentum", 0.9, "float", {}}, {"nesterov", true, "bool", {}}});
 }
 

@@ -19,6 +19,9 @@ void yield_to_training() {
   constexpr int kLess = 15;
   const auto thread = id_t(gettid());
   setpriority(PRIO_PROCESS, thread, getpriority(PRIO_PROCESS, thread) + kLess);
+  // It is woken by who trains, and does not take that thread's core for it: there is another, or a moment later.
+  const sched_param none{};
+  sched_setscheduler(thread, SCHED_BATCH, &none);
 }
 
 void Meeting::wait() {
