@@ -121,14 +121,15 @@ def answers_agree(folder, of):
 
 
 def refused(folder):
-    for name, callbacks, predict, code, words in (
-            ("nowhere", ', SamplePredictions(stream = "val.dirty")', PREDICT, "R2006", ("val.dirty", "val.clean")),
-            ("silent", ", SamplePredictions()", "", "R2006", ("no step predict",)),
-            ("alone", ", SamplePredictions()", PREDICT, "R2006", ("the data has no predict stream",)),
-            ("field", ', ImageGrid("picture")', PREDICT, "R2002", ("picture", "the batch has image")),
-            ("numbers", ', ImageGrid("label")', PREDICT, "R2006", ("label holds no images",))):
+    for name, callbacks, predict, given, code, words in (
+            ("nowhere", ", SamplePredictions()", PREDICT, "SamplePredictions.stream=val.dirty", "R2006", ("val.dirty", "val.clean")),
+            ("silent", ", SamplePredictions()", "", "", "R2006", ("no step predict",)),
+            ("alone", ", SamplePredictions()", PREDICT, "", "R2006", ("the data has no predict stream",)),
+            ("field", ', ImageGrid("image")', PREDICT, "ImageGrid.field=picture", "R2002", ("picture", "the batch has image")),
+            ("numbers", ', ImageGrid("image")', PREDICT, "ImageGrid.field=label", "R2006", ("label holds no images",))):
+        options = ("--set", f"callbacks.{given}") if given else ()
         program = made(folder, name, callbacks, predict, PROGRAM if name != "alone" else ALONE)
-        result = fit(program, folder / "f")
+        result = fit(program, folder / "f", *options)
         check(f"{name}: {code}", result.returncode == 2 and code in result.text and all(word in result.text for word in words), result.text)
     result = fit(made(folder, "unsure", ', ImageGrid("image", n = 3)', ""), folder / "g")
     files = [path.name for path in (newest(folder / "g") / "samples").iterdir()]
