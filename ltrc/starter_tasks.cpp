@@ -170,15 +170,16 @@ std::string fit_classifier(std::string& text, const std::string& data) {
   const std::string width = std::to_string(numbers.size());
   set_separator(text, table);
   replace_all(text, "three kinds of iris", "what `" + label.name + "` says of each");
-  replace_part(text, "type Row = {", "}", row_type(numbers, label.name + ": str"));
-  replace_part(text, "stack([", "])", scaled(numbers));
+  replace_all(text, "Flowers", "Rows");
   replace_all(text, "float[B, 4]", "float[B, " + width + "]");
   replace_all(text, "float[4]", "float[" + width + "]");
   replace_all(text, "classifier(4,", "classifier(" + width + ",");
   replace_all(text, "row.species", "row." + label.name);
   replace_all(text, "seen.species", "seen." + label.name);
   replace_all(text, "\"species\"", "\"" + label.name + "\"");
-  replace_all(text, "Flowers", "Rows");
+  // Names of columns may be words of the starter, so they are put in last.
+  replace_part(text, "type Row = {", "}", row_type(numbers, label.name + ": str"));
+  replace_part(text, "stack([", "])", scaled(numbers));
   return found_text(fmt::format("{} rows of {} classes in `{}`, by {} numbers: {}", table.rows, label.kinds.size(),
                                 label.name, width, names_of(numbers)),
                     left_out);
@@ -189,9 +190,11 @@ std::string fit_regressor(std::string& text, const std::string& data) {
   if (table.columns.size() < 2)
     throw Unfit{fmt::format("{}:1: one column, `{}`", data, table.columns[0].name),
                 "a number that is told is wanted, and others to tell it by"};
+  const auto may_be_told = [](const TableColumn& column) { return column.is_number() || column.is_nearly_number(); };
   const TableColumn* target = called(table, kTargetNames);
+  if (target != nullptr && !may_be_told(*target)) target = nullptr;
   for (auto one = table.columns.rbegin(); target == nullptr && one != table.columns.rend(); ++one) {
-    if (one->is_number() || one->is_nearly_number()) target = &*one;
+    if (may_be_told(*one)) target = &*one;
   }
   if (target == nullptr)
     throw Unfit{fmt::format("{}: no column holds numbers", data),
@@ -208,22 +211,22 @@ std::string fit_regressor(std::string& text, const std::string& data) {
   const std::string& name = target->name;
   set_separator(text, table);
   replace_all(text, "how far a car goes on a gallon", "`" + name + "` of each");
-  replace_part(text, "type Row = {", "}", row_type(numbers, name + ": " + type_of(*target)));
-  replace_part(text, "stack([", "])", scaled(numbers));
-  const std::string told = target->missing > 0 ? fmt::format("or_else(row.{}, 0.0)", name) : "row." + name;
-  replace_part(text, "full(", "/ 10)", fmt::format("full(({} - seen.{}.mean) / seen.{}.std)", told, name, name));
+  replace_all(text, "Cars", "Rows");
+  replace_all(text, "# Ten miles per gallon are 1, which a network learns sooner.",
+              "# What is told is counted in standard deviations of `" + name + "`, from its mean.");
   replace_all(text, "float[B, 5]", "float[B, " + width + "]");
   replace_all(text, "float[5]", "float[" + width + "]");
   replace_all(text, "regressor(5,", "regressor(" + width + ",");
   if (target->missing > 0) {
-    replace_all(text, "row.miles_per_gallon", "row." + name);
+    replace_all(text, "= row.miles_per_gallon != none", "= row." + name + " != none");
   } else {
     replace_part(text, "  fn is_told", "\n\n", "");
     replace_all(text, " |> filter(is_told)", "");
   }
-  replace_all(text, "# Ten miles per gallon are 1, which a network learns sooner.",
-              "# What is told is counted in standard deviations of `" + name + "`, from its mean.");
-  replace_all(text, "Cars", "Rows");
+  const std::string told = target->missing > 0 ? fmt::format("or_else(row.{}, 0.0)", name) : "row." + name;
+  replace_part(text, "full(", "/ 10)", fmt::format("full(({} - seen.{}.mean) / seen.{}.std)", told, name, name));
+  replace_part(text, "type Row = {", "}", row_type(numbers, name + ": " + type_of(*target)));
+  replace_part(text, "stack([", "])", scaled(numbers));
   return found_text(fmt::format("{} rows of `{}`, by {} numbers: {}", table.rows, name, width, names_of(numbers)),
                     left_out);
 }
@@ -245,11 +248,14 @@ std::string fit_texts(std::string& text, const std::string& data) {
   if (!words->is_name()) refuse_name(table, *words, "that of the texts");
   set_separator(text, table);
   replace_all(text, "from which of four plays a speech is", "what `" + label.name + "` says of each");
-  replace_part(text, "type Row = {", "}", fmt::format("type Row = {{{}: str, {}: str}}", words->name, label.name));
-  replace_all(text, "row.speech", "row." + words->name);
+  // Either name may be the other's word of the starter.
+  const std::string mark = "row.\1";
+  replace_all(text, "row.speech", mark);
   replace_all(text, "row.play", "row." + label.name);
   replace_all(text, "seen.play", "seen." + label.name);
   replace_all(text, "\"play\"", "\"" + label.name + "\"");
+  replace_all(text, mark, "row." + words->name);
+  replace_part(text, "type Row = {", "}", fmt::format("type Row = {{{}: str, {}: str}}", words->name, label.name));
   return fmt::format("{} texts in `{}`, of {} classes in `{}`", table.rows, words->name, label.kinds.size(),
                      label.name);
 }

@@ -95,6 +95,8 @@ def tables(folder):
     folder.reads("that comes with it", texts, EXAMPLES / "data/speeches.csv", "{speech: str, play: str}")
     folder.reads("a table", texts, folder.write("x.csv", "id,sentiment,review\n" + "".join(f"{i},{['good', 'bad'][i % 2]},\"It was {'so ' * (i % 5)}{['nice', 'dull'][i % 2]}, {i}\"\n" for i in range(40))),
                  "{review: str, sentiment: str}", said=("40 texts in `review`, of 2 classes in `sentiment`",), fit=True)
+    folder.reads("columns called as those of the starter", texts, folder.write("x.csv", "line,play,speech\n" + "".join(f"s,a text of words {i},{['good', 'bad'][i % 2]}\n" for i in range(40))),
+                 "{play: str, speech: str}", "row.play.lower()", "row.speech, seen.speech")
     folder.refuses("a text that is empty", texts, folder.write("t.csv", "text,label\n" + "a b c,x\nd e f,y\n" * 20 + ",x\n"), "t.csv:42: the column `text` is empty")
     folder.refuses("no texts", texts, folder.write("t.csv", "a,b\n" + "1,2\n2,3\n" * 20), "no column holds texts")
 

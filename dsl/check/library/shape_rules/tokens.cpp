@@ -69,7 +69,7 @@ Expr rule_pack(const FnInfo& op, CallSite& site) {
   const std::vector<TypeField>& fields = packed->type.fields;
   if (fields.size() != 1 || !are_ids(fields[0].type)) {
     diagnostics::Diagnostic diagnostic = diag::wrong_argument(
-        site.name_span, "`pack` joins records of ids alone, and these are " + cx.text(packed->type));
+        site.name_span, "`pack` joins records of ids alone, not those of a " + cx.text(packed->type));
     const auto ids =
         std::find_if(fields.begin(), fields.end(), [&](const TypeField& one) { return are_ids(one.type); });
     const bool is_text =
