@@ -18,6 +18,12 @@ inline constexpr uint64_t kFileBytes = uint64_t(16) << 30;
 inline constexpr uint64_t kInflateBytes = uint64_t(64) << 20;
 inline constexpr uint64_t kInflateRatio = 100;
 
+/// Rows that a Parquet or Arrow file holds together (a row group, a record batch), and what those columns of them that are read may take.
+inline constexpr int64_t kBlockRows = int64_t(1) << 31;
+inline constexpr int64_t kBlockBytes = int64_t(4) << 30;
+/// Rows of such a file.
+inline constexpr int64_t kColumnRows = int64_t(1) << 40;
+
 /// A sound file: its samples take up to four times as much.
 inline constexpr uint64_t kSoundBytes = uint64_t(1) << 30;
 

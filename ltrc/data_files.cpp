@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "doors/column_file.h"
 #include "doors/csv.h"
 #include "doors/file.h"
 #include "doors/json.h"
@@ -92,6 +93,27 @@ Stored sql_columns(const std::string& path, const Texts& arguments) {
                              doors::SqlRows(path, arguments[1]).columns()};
 }
 
+/// Columns of a Parquet or Arrow file, where the library is there that reads them. Folders such as `year=2024` are columns, too: then the
+/// run says what is not there.
+Stored stored_columns(const std::string& path, const Texts& arguments, doors::ColumnFormat format) {
+  if (path.find('=') != std::string::npos) return std::nullopt;
+  std::error_code failed;
+  const auto ltrc = std::filesystem::read_symlink("/proc/self/exe", failed);
+  const auto library = ltrc.parent_path().parent_path() / "lib/ltr" / doors::kColumnLibrary;
+  check::StoredFields stored{"\"" + arguments[0] + "\"", "column", {}};
+  for (const doors::ColumnInfo& column : doors::open_column_file(library.string(), path, format)->columns())
+    stored.names.push_back(column.name);
+  return stored;
+}
+
+Stored parquet_columns(const std::string& path, const Texts& arguments) {
+  return stored_columns(path, arguments, doors::ColumnFormat::Parquet);
+}
+
+Stored arrow_columns(const std::string& path, const Texts& arguments) {
+  return stored_columns(path, arguments, doors::ColumnFormat::Arrow);
+}
+
 /// Those of the first sample of an archive.
 Stored tar_endings(const std::string& path, const Texts&) {
   const doors::Mapping file(path);
@@ -114,8 +136,8 @@ struct Reader {
   Stored (*read)(const std::string& path, const Texts& arguments);
 };
 constexpr Reader kReaders[] = {
-    {"csv", csv_columns},    {"jsonl", json_fields},      {"npz", npz_arrays},
-    {"sqlite", sql_columns}, {"tar_shards", tar_endings},
+    {"csv", csv_columns},        {"jsonl", json_fields},       {"npz", npz_arrays},      {"sqlite", sql_columns},
+    {"tar_shards", tar_endings}, {"parquet", parquet_columns}, {"arrow", arrow_columns},
 };
 
 }  // namespace

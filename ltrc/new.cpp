@@ -12,6 +12,7 @@
 #include "dsl/source/embedded.h"
 #include "ltrc/commands.h"
 #include "ltrc/exit_code.h"
+#include "ltrc/starter_data.h"
 
 namespace ltr::driver {
 
@@ -65,13 +66,15 @@ std::optional<std::string> program_of(const NewOptions& options) {
   return std::nullopt;
 }
 
-/// Puts `replacement` in place of the path that the data of `text` is read from; returns that path.
-std::string replace_path(std::string& text, const std::string& replacement) {
+/// Where the data of a starter are.
+std::string path_in(const std::string& text) {
   const size_t begin = text.find(kPath) + kPath.size();
-  const size_t length = text.find('"', begin) - begin;
-  std::string path = text.substr(begin, length);
-  if (!replacement.empty()) text.replace(begin, length, replacement);
-  return path;
+  return text.substr(begin, text.find('"', begin) - begin);
+}
+
+void put_name(std::string& text, const std::string& stem) {
+  for (size_t found = text.find("NAME"); found != std::string::npos; found = text.find("NAME", found + stem.size()))
+    text.replace(found, 4, stem);
 }
 
 /// The path as a program in `folder` reads it, which looks beside itself.
@@ -79,18 +82,6 @@ std::string beside(const std::filesystem::path& folder, const std::string& data)
   const std::filesystem::path path = std::filesystem::absolute(data).lexically_normal();
   return path.lexically_proximate(std::filesystem::absolute(folder.empty() ? "." : folder).lexically_normal())
       .generic_string();
-}
-
-/// A folder of pictures has a folder for each class.
-void count_classes(std::string& text, const std::string& data) {
-  const std::string_view setting = "hparam classes: int = ";
-  const size_t at = text.find(setting);
-  if (at == std::string::npos || !std::filesystem::is_directory(data)) return;
-  const auto entries = std::filesystem::directory_iterator(data);
-  const auto count =
-      std::count_if(begin(entries), end(entries), [](const auto& entry) { return entry.is_directory(); });
-  const size_t begin = at + setting.size();
-  if (count > 1) text.replace(begin, text.find(' ', begin) - begin, std::to_string(count));
 }
 
 std::string content_at(const std::filesystem::path& path) {
@@ -102,10 +93,7 @@ std::string content_at(const std::filesystem::path& path) {
 std::vector<std::pair<std::filesystem::path, std::string>> files_of(std::string text, const NewOptions& options,
                                                                     const std::filesystem::path& folder,
                                                                     const std::string& stem) {
-  const std::string data = replace_path(text, options.data.empty() ? "" : beside(folder, options.data));
-  if (!options.data.empty()) count_classes(text, options.data);
-  for (size_t found = text.find("NAME"); found != std::string::npos; found = text.find("NAME", found + stem.size()))
-    text.replace(found, 4, stem);
+  const std::string data = path_in(text);
   std::vector<std::pair<std::filesystem::path, std::string>> files = {{folder / (stem + ".ltr"), std::move(text)}};
   for (const source::EmbeddedFile& file : starter_files) {
     if (options.data.empty() && (file.name == data || file.name.starts_with(data + "/")))
@@ -143,6 +131,20 @@ int run_new(const NewOptions& options) {
     return kUsage;
   }
   const fs::path folder = fs::path(name).parent_path();
+  put_name(*program, stem);
+  std::string found;
+  if (!options.data.empty()) {
+    std::string task = options.task;
+    std::replace(task.begin(), task.end(), '-', '_');
+    StarterFit fit = fit_to_data(std::move(*program), task, options.data, beside(folder, options.data));
+    if (!fit.error.empty()) {
+      fmt::print(stderr, "error: {}; nothing was written\n", fit.error);
+      if (!fit.help.empty()) fmt::print(stderr, "  = help: {}\n", fit.help);
+      return kErrors;
+    }
+    program = std::move(fit.text);
+    found = fit.found;
+  }
   const auto files = files_of(std::move(*program), options, folder, stem);
   std::error_code error;
   for (const auto& [path, text] : files) {
@@ -151,6 +153,7 @@ int run_new(const NewOptions& options) {
     fmt::print(stderr, "error: {} is there already, and nothing was written\n", path.string());
     return kErrors;
   }
+  if (!found.empty()) fmt::print("found {}\n", found);
   const size_t kShown = 8;
   for (const auto& [path, text] : files) {
     if (!path.parent_path().empty()) fs::create_directories(path.parent_path(), error);

@@ -82,6 +82,7 @@ enum class Records : uint8_t {
   Part,     ///< some, by their places
   Chosen,   ///< some, by what they hold
   Windows,  ///< several neighbours as one
+  Packed,   ///< what all hold, one behind the other, in parts of one size
   Batches,  ///< several as one, until all are used up
   Joined,   ///< those of several streams
 };

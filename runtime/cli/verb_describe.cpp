@@ -8,6 +8,7 @@
 #include "runtime/cli/faults.h"
 #include "runtime/cli/report.h"
 #include "runtime/cli/run_folder.h"
+#include "runtime/cli/settings_schema.h"
 #include "runtime/cli/step_params.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/data/rows.h"
@@ -79,6 +80,10 @@ int run_describe(Start& start) {
 
 int run_config(Start& start) {
   start.resolve();
+  if (start.line.has("schema")) {
+    print_out(settings_schema(start.settings, start.experiment->name));
+    return 0;
+  }
   if (start.line.has("diff")) {
     const Str run = find_run(start.out_dir(), start.experiment->name, start.run_name(), start.line.get("diff"));
     if (run.empty())

@@ -6,12 +6,17 @@
 
 namespace ltr {
 
-Str plugin_file() {
+Str file_beside_runtime(const Str& name) {
   Dl_info here{};
-  if (::dladdr(reinterpret_cast<const void*>(&plugin_file), &here) == 0 || here.dli_fname == nullptr) return "";
-  const std::filesystem::path file = std::filesystem::path(here.dli_fname).parent_path() / "libltr_runtime_cuda.so";
+  if (::dladdr(reinterpret_cast<const void*>(&file_beside_runtime), &here) == 0 || here.dli_fname == nullptr)
+    return name;
+  return (std::filesystem::path(here.dli_fname).parent_path() / name).string();
+}
+
+Str plugin_file() {
+  const Str file = file_beside_runtime("libltr_runtime_cuda.so");
   std::error_code failed;
-  return std::filesystem::exists(file, failed) ? file.string() : "";
+  return std::filesystem::exists(file, failed) ? file : "";
 }
 
 Plugin load_plugin(const Str& file) {

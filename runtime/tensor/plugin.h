@@ -13,6 +13,8 @@ struct Plugin {
   Str why_not;
 };
 
+/// Where a library named so stands if it stands beside the runtime.
+Str file_beside_runtime(const Str& name);
 /// The file of the library beside the runtime; "" if there is none: then Ltr was built without it.
 Str plugin_file();
 /// Loads `file`, once. LibTorch keeps its first answer to whether there is CUDA: so before the first tensor.

@@ -17,7 +17,7 @@ syntax keyword ltrType bf16 bool bytes draw duration f16 f32 f64 facts float i16
 syntax keyword ltrType list logger one_of option path period schedule secret series str stream tokenizer
 syntax keyword ltrType trainer_value u8 vocabulary weights
 syntax keyword ltrFunction abs adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d
-syntax keyword ltrFunction adaptive_max_pool2d alibi all any arange argmax argmin asha attention audio
+syntax keyword ltrFunction adaptive_max_pool2d alibi all any arange argmax argmin arrow asha attention audio
 syntax keyword ltrFunction auto_contrast avg_pool1d avg_pool2d avg_pool3d balance batch_norm bce
 syntax keyword ltrFunction bce_with_logits bernoulli bilinear bincount bmm bucket by_epoch cache cdist ceil
 syntax keyword ltrFunction celu center_crop chain chars chunk cifar10 cifar100 clamp class_counts class_of
@@ -28,7 +28,7 @@ syntax keyword ltrFunction cov cross cross_entropy csv ctc cumprod cumsum cutmix
 syntax keyword ltrFunction dropout2d edit_distances einsum elu embedding end_epoch ends_with equal equalize erf
 syntax keyword ltrFunction exp expand exponential eye fashion_mnist filter find flatten flip floor focal folds
 syntax keyword ltrFunction fraction full gather gaussian_blur gaussian_nll gelu glu grad gradcheck grayscale
-syntax keyword ltrFunction group_norm gru hardshrink hardsigmoid hardswish hardtanh hinge huber idx
+syntax keyword ltrFunction group_norm gru hardshrink hardsigmoid hardswish hardtanh hf_dataset hinge huber idx
 syntax keyword ltrFunction image_folder image_grid index_select instance_norm int_uniform interpolate
 syntax keyword ltrFunction inverse_sqrt isfinite isnan jaccard join jsonl kaiming_normal kaiming_uniform kl_div
 syntax keyword ltrFunction kron l1 layer_norm leaky_relu length lerp linear linear_warmup linspace log10 log1p
@@ -36,21 +36,21 @@ syntax keyword ltrFunction log2 log_softmax log_uniform logaddexp logcumsumexp l
 syntax keyword ltrFunction map margin_ranking masked_fill matmul max_pool1d max_pool2d max_pool3d maximum
 syntax keyword ltrFunction median meshgrid minimum mish mix mixup mnist mse multi_margin multilabel_margin
 syntax keyword ltrFunction multilabel_soft_margin multistep nanmean nll noam norm normal normalize npy npz
-syntax keyword ltrFunction numel one_cycle one_hot ones or_else orthogonal outer overfit pad pad_image
-syntax keyword ltrFunction pairwise_distance permute pixel_shuffle plateau poisson_nll polynomial posterize pow
-syntax keyword ltrFunction prefetch prelu prod quantile ramp rand rand_augment randint randn random_affine
-syntax keyword ltrFunction random_crop random_crop_pair random_erasing random_flip random_flip_pair
-syntax keyword ltrFunction random_perspective random_resized_crop random_resized_crop_pair random_rotation
-syntax keyword ltrFunction random_rotation_pair random_vflip random_vflip_pair randperm range ranks relu relu6
-syntax keyword ltrFunction repeat replace reshape resize resize_pair rms_norm rnn roll rope round rsqrt sample
-syntax keyword ltrFunction save save_png scatter scatter_add score_curve searchsorted select selu sequential
-syntax keyword ltrFunction sharpness shuffle sigmoid sigmoid_focal sign silu sin smooth_l1 soft_cross_entropy
-syntax keyword ltrFunction soft_margin softmax softplus softshrink softsign solarize sort split sqlite sqrt
-syntax keyword ltrFunction square squeeze stack starts_with std stop stop_grad strip swiglu synthetic take tan
-syntax keyword ltrFunction tanh tanhshrink tar_shards text_chars text_lines threshold to_float token_shards
-syntax keyword ltrFunction topk trace tracked transpose tril triplet_margin triu trivial_augment trunc
-syntax keyword ltrFunction trunc_normal tversky unfold uniform unique unsqueeze upper var vocab window wsd
-syntax keyword ltrFunction xavier_normal xavier_uniform zeros zip
+syntax keyword ltrFunction numel one_cycle one_hot ones or_else orthogonal outer overfit pack pad pad_image
+syntax keyword ltrFunction pairwise_distance parquet permute pixel_shuffle plateau poisson_nll polynomial
+syntax keyword ltrFunction posterize pow prefetch prelu prod quantile ramp rand rand_augment randint randn
+syntax keyword ltrFunction random_affine random_crop random_crop_pair random_erasing random_flip
+syntax keyword ltrFunction random_flip_pair random_perspective random_resized_crop random_resized_crop_pair
+syntax keyword ltrFunction random_rotation random_rotation_pair random_vflip random_vflip_pair randperm range
+syntax keyword ltrFunction ranks relu relu6 repeat replace reshape resize resize_pair rms_norm rnn roll rope
+syntax keyword ltrFunction round rsqrt sample save save_png scatter scatter_add score_curve searchsorted select
+syntax keyword ltrFunction selu sequential sharpness shuffle sigmoid sigmoid_focal sign silu sin smooth_l1
+syntax keyword ltrFunction soft_cross_entropy soft_margin softmax softplus softshrink softsign solarize sort
+syntax keyword ltrFunction split sqlite sqrt square squeeze stack starts_with std stop stop_grad strip swiglu
+syntax keyword ltrFunction synthetic take tan tanh tanhshrink tar_shards text_chars text_lines threshold
+syntax keyword ltrFunction to_float token_shards tokenize topk trace tracked transpose tril triplet_margin triu
+syntax keyword ltrFunction trivial_augment trunc trunc_normal tversky unfold uniform unique unsqueeze upper var
+syntax keyword ltrFunction vocab window wsd xavier_normal xavier_uniform zeros zip
 syntax keyword ltrBlock AUROC Accuracy Adadelta Adafactor Adagrad Adam AdamW Adamax AdaptiveAvgPool1d
 syntax keyword ltrBlock AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AlphaDropout
 syntax keyword ltrBlock AveragePrecision AvgPool1d AvgPool2d AvgPool3d BLEUScore BatchNorm1d BatchNorm2d

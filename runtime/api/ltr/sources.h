@@ -45,6 +45,18 @@ LTR_EXPORT Stream sqlite(const Str& file, const Str& query, const Schema& schema
 /// tensors are read as text or JSON, of `npy` as NumPy's arrays; `float[?, ?]` is sound, `u8[?]` the bytes, `__key__: str` the name.
 /// An option need not be there. Archives are read where they lie, `.gz` in memory.
 LTR_EXPORT Stream tar_shards(const Str& glob, const Schema& schema);
+/// The rows of Parquet files that a pattern or folder names, in the order of their names: `parquet("part-*.parquet") as {a: float, ids: i64[?], image: u8[3, ?, ?]}`.
+/// Columns not named are not read. A field is what its column holds: numbers of any width, lists of them as tensors, texts; bytes or the name of
+/// a file as an image, bytes as sound `float[?, ?]` or as they are, `u8[?]`. Null is a missing value of an option, nan of a `float`. Of a folder,
+/// files that end in .parquet count, and folders such as `year=2024` are columns. Row groups are unpacked when a record of them is
+/// read, and kept while there is room: where there is not, `shuffle(…, buffer = n)` unpacks each once.
+LTR_EXPORT Stream parquet(const Str& glob, const Schema& schema);
+/// The rows of Arrow files or streams (Feather too), read where they lie; otherwise as `parquet`.
+LTR_EXPORT Stream arrow(const Str& glob, const Schema& schema);
+/// A split of a data set that `save_to_disk` of Hugging Face's datasets wrote, or that a snapshot of the hub holds, as Parquet or Arrow files:
+/// `hf_dataset("data/imdb", "train") as {text: str, label: int}`. What a label stands for is its name where it is a `str`. Fields are as those
+/// of `parquet`.
+LTR_EXPORT Stream hf_dataset(const Str& dir, const Str& split, const Schema& schema);
 /// The characters of a text: `{ids: i64}`, ids number the characters that occur in order of code point.
 /// `.vocab` is how many there are.
 LTR_EXPORT Stream text_chars(const Str& file);

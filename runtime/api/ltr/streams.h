@@ -64,6 +64,10 @@ LTR_EXPORT Stream zip(const Stream& left, const Stream& right, const Str& length
 LTR_EXPORT Stream concat(const Stream& first, const Stream& second);
 /// Streams in turns, by their shares, until the first of them has no more; equal ones without `weights`.
 LTR_EXPORT Stream mix(const std::vector<Stream>& streams, const std::vector<double>& weights);
+/// The text `of` of a record as `ids`, by the tokens of `tok`.
+LTR_EXPORT Stream tokenize(const Stream& stream, const Vocabulary* tok, const Str& of);
+/// The ids of all records, `end` behind each, in windows of `n`.
+LTR_EXPORT Stream pack(const Stream& stream, int64_t n, int64_t end);
 /// Keeps records in memory as far as `limit_bytes` reach. `where` is "memory".
 LTR_EXPORT Stream cache(const Stream& stream, const Str& where, int64_t limit_bytes);
 /// Batches that may be ready ahead of the trainer.

@@ -1,18 +1,11 @@
 // `audio`: sound, decoded when it is read.
 
-#include "doors/sound.h"
-
-#include <memory>
-
-#include <ATen/ops/from_blob.h>
-
 #include "ltr/streams.h"
 #include "runtime/data/known.h"
 #include "runtime/data/paths.h"
-#include "runtime/data/rows.h"
+#include "runtime/data/sound_cells.h"
 #include "runtime/data/sources/records.h"
 #include "runtime/data/sources/source.h"
-#include "runtime/tensor/dtype.h"
 #include "runtime/tensor/handle.h"
 
 namespace ltr {
@@ -31,14 +24,10 @@ class Sounds : public Source {
 
   bool read(const ReadAt& at, Record& out) const override {
     const Str& path = files_[size_t(at.index)];
-    // The tensor keeps the samples as they were read.
-    const auto sound = std::make_shared<doors::Sound>(reading(path, [&] { return doors::read_sound(path); }));
-    const at::Tensor samples = at::from_blob(
-        sound->samples.data(), {sound->channels, int64_t(sound->samples.size()) / sound->channels}, [sound](void*) {},
-        at::TensorOptions().dtype(at::kFloat));
+    doors::Sound sound = reading(path, [&] { return doors::read_sound(path); });
     out.resize(3);
-    out[0].tensor = give(samples.to(scalar_type(DType::Float)));
-    out[1].whole = sound->rate;
+    out[1].whole = sound.rate;
+    out[0].tensor = give(tensor_of_sound(std::move(sound)));
     out[2].text = path;
     return true;
   }

@@ -16,6 +16,7 @@ class NarrowInts {
   void push(int64_t value);
   int64_t operator[](size_t i) const;
   size_t size() const { return bytes_.size() / width_; }
+  size_t bytes() const { return bytes_.size(); }
   void reserve(size_t count) { bytes_.reserve(count * width_); }
 
  private:

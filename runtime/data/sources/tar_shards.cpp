@@ -9,7 +9,6 @@
 #include "doors/json.h"
 #include "doors/mapping.h"
 #include "doors/npy.h"
-#include "doors/sound.h"
 #include "doors/tar.h"
 #include "ltr/streams.h"
 #include "runtime/api/suggest.h"
@@ -19,6 +18,7 @@
 #include "runtime/data/known.h"
 #include "runtime/data/paths.h"
 #include "runtime/data/rows.h"
+#include "runtime/data/sound_cells.h"
 #include "runtime/data/sources/source.h"
 #include "runtime/tensor/dtype.h"
 #include "runtime/tensor/handle.h"
@@ -43,11 +43,7 @@ at::Tensor tensor_of(std::string_view bytes, const Str& ending, const FieldInfo&
     return borrow(static_cast<const std::byte*>(data), array.shape, stored).to(type, false, true);
   }
   if (field.dtype == DType::Float && field.dims.size() == 2) {
-    const auto sound = std::make_shared<doors::Sound>(doors::decode_sound(bytes, ""));
-    return at::from_blob(
-               sound->samples.data(), {sound->channels, int64_t(sound->samples.size()) / sound->channels},
-               [sound](void*) {}, at::TensorOptions().dtype(at::kFloat))
-        .to(type);
+    return tensor_of_sound(doors::decode_sound(bytes, ""));
   }
   if (field.dtype != DType::U8 || field.dims.size() != 1)
     throw Misfit{"files of tensors are .npy and .json, and sound `float[?, ?]`, images `u8[3, ?, ?]`, bytes `u8[?]`"};

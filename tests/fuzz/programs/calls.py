@@ -128,6 +128,7 @@ STAGES = ("shuffle({b})", "shuffle(1, buffer = 4)", "map(same)", "map(same, on_b
           'balance(by = "n", seed = 2)', "balance(by = s => s.n % 2, seed = 1, count = {b})")
 SOURCES = ('mnist()', 'fashion_mnist("none")', 'cifar10()', 'idx("none.idx") as {{image: u8[2, 2]}}', 'npz("none.npz") as {{x: float[{b}]}}', 'npy("none.npy") as {{x: float[{b}]}}',
            'csv("none.csv", sep = ";") as {{x: float, y: option[str]}}', 'jsonl("none/*.jsonl") as {{x: float}}', 'audio("none/*.wav")', 'cifar100()', 'sqlite("none.db", "select x from t") as {{x: float}}', 'tar_shards("none/*.tar") as {{png: u8[3, ?, ?], cls: int}}', 'text_lines("none/*.txt")',
+           'parquet("none/*.parquet") as {{x: float, ids: i64[?]}}', 'arrow("none.feather") as {{x: option[str]}}', 'hf_dataset("none", "train") as {{text: str, label: int}}',
            'text_chars("none.txt")', 'token_shards("none/*.bin", window = {h})', 'image_folder("none")')
 RULES = ("SGD({}, momentum = 0.5)", "Adam({})", "AdamW({})", "NAdam({})", "RAdam({})", "Adamax({})", "RMSprop({})", "Adadelta({})", "Adagrad({})", "Rprop({})",
          "Adafactor({})", "Muon({})", "Lion({})", "Lamb({})", "Lars({})")
@@ -192,6 +193,8 @@ class Calls:
                 '  let words = vocab(range(4) |> map(s => (t = "a b")), of = "t", max = 10)',
                 '  let tok = tokenizer("tokens.json")', '  fn cut_up(s: {i: int}) -> {i: int} = (i = s.i + tok.encode("a {s.i}").shape[0])',
                 "  let tokens = range(tok.size) |> map(cut_up)",
+                '  let texts = range({b}) |> map(s => (t = "a b {{s.i}}", n = s.i)) |> tokenize(tok, of = "t")'.format(b=rng.choice((2, 3, 4))),
+                f'  let windows = texts |> select("ids") |> pack({rng.choice((2, 4, 8))}, end = tok.id("a"))',
                 f"  train = base |> {stages} |> collate(2, drop_last = true)", f"  val = {other} |> collate(4)",
                 "  test = base |> window(2) |> select(\"n\") |> take(2) |> map(s => (n = s.n[0])) |> collate(2)", "}"]
 

@@ -49,6 +49,7 @@ bool chooses(library::Id stage) {
     case Records::Mixed:
     case Records::Again:
     case Records::Windows:
+    case Records::Packed:
     case Records::Batches: return false;
   }
   return false;

@@ -1,0 +1,56 @@
+#include "doors/column_file.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <system_error>
+
+#include "doors/file.h"
+
+namespace ltr::doors {
+
+namespace {
+
+using Open = std::unique_ptr<ColumnFile> (*)(const std::string& path, ColumnFormat format);
+
+Open load(const std::string& library) {
+  if (::access(library.c_str(), F_OK) != 0)
+    throw NoColumnLibrary(library +
+                          " is missing: Ltr was built without Arrow. Configure it with -DLTR_ARROW=ON and build again");
+  void* loaded = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (loaded == nullptr) throw NoColumnLibrary(::dlerror());
+  const auto open = reinterpret_cast<Open>(::dlsym(loaded, "ltr_open_column_file"));
+  if (open == nullptr) throw NoColumnLibrary(library + " is no library of this version");
+  return open;
+}
+
+/// What a file of the other format, or none, begins with is said in words: the library knows only that it is not its own.
+void check_begin(const std::string& path, ColumnFormat format) {
+  constexpr uint64_t kMagic = 8;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw std::system_error(errno, std::generic_category(), path);
+  char read[kMagic] = {};
+  file.read(read, sizeof read);
+  const std::string_view begin(read, size_t(file.gcount()));
+  if (begin.empty()) throw ColumnFileError("an empty file");
+  const bool is_parquet = begin.starts_with("PAR1") || begin.starts_with("PARE");
+  const bool is_arrow = begin.starts_with("ARROW1") || begin.starts_with("\xFF\xFF\xFF\xFF");
+  if (format == ColumnFormat::Parquet && is_arrow) throw ColumnFileError("an Arrow file, which `arrow(\"…\")` reads");
+  if (format == ColumnFormat::Parquet && !is_parquet) throw ColumnFileError("no Parquet file");
+  if (format == ColumnFormat::Arrow && is_parquet)
+    throw ColumnFileError("a Parquet file, which `parquet(\"…\")` reads");
+  if (format == ColumnFormat::Arrow && begin.starts_with("FEA1"))
+    throw ColumnFileError("a Feather file of version 1; version 2 is Arrow's own format");
+  if (format == ColumnFormat::Arrow && !is_arrow) throw ColumnFileError("neither a file nor a stream of Arrow");
+}
+
+}  // namespace
+
+std::unique_ptr<ColumnFile> open_column_file(const std::string& library, const std::string& path, ColumnFormat format) {
+  check_begin(path, format);
+  return load(library)(path, format);
+}
+
+}  // namespace ltr::doors
