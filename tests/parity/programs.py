@@ -5,7 +5,7 @@ Each example is copied and its text changed, so that the batches come in the ord
 random in a step; both sides start from the weights that Ltr made. Both compute with 256-bit vectors: with wider ones
 Ltr takes another of LibTorch's two products on some processors, whose sums are rounded in another order
 (runtime/tensor/product_test.cpp holds it against f64), and twenty steps of a CNN make 1e-7 to 1e-4.
-Needs torch and safetensors (exit 77 without); LTRC and LTR_SOURCE say which compiler and sources.
+Needs torch, torchvision and safetensors (exit 77 without); LTRC and LTR_SOURCE say which compiler and sources.
 
 With `--wide` both compute as they do for users, with all that the processor has: PyTorch with 256 bits against PyTorch with
 512 differs by 2e-3 in the last loss of keras_cnn.
@@ -15,6 +15,7 @@ precision that `PRECISIONS` names; exit 77 where there is none.
 
     python programs.py [--wide] [NAME…]
 """
+import collections
 import contextlib
 import csv
 import gzip
@@ -34,6 +35,8 @@ try:
     import torch
     import torch.nn.functional as F
     from safetensors.torch import load_file
+    from torchvision.io import ImageReadMode, decode_image
+    from torchvision.transforms.functional import center_crop
 except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
@@ -73,6 +76,16 @@ TEXTS = {
     "gan": [(" |> shuffle(seed)", ""), ("fake = G(randn(B, latent))", "fake = G(noise)"),
             ("  buffer probe", "  buffer noise: float[128, latent] = randn(128, latent)\n  buffer probe")],
     "char_gpt": [(" |> shuffle(seed)", ""), ("warmup = 100 steps", f"warmup = {WARMUP} steps")],
+    "segmentation": [("backs[0] |> map", "image_folder(photos) |> map"), ("train_backs, length = cycle) |> shuffle(seed)", "train_backs, length = cycle)"),
+                     ("map(moved)", "map(plain)"),
+                     # Adam makes a full step of a gradient that is nothing but rounding, as those of a net of batch norms are in places.
+                     ("AdamW(net.weights, lr = lr) { schedule = one_cycle(peak = lr) }", "SGD(net.weights, lr = lr, momentum = 0.9)")],
+    "text": [("train   = parts[0] |> map(prepare) |> shuffle(seed)", "train   = csv(file) as Row |> map(prepare)"), ("facts(parts[0])", "facts(csv(file) as Row)"),
+             ("vocab(parts[0]", "vocab(csv(file) as Row"), ("Dropout(0.4)", "Dropout(0.0)")],
+    "tabular": [("parts[0] |> shuffle(seed)", "rows"), ("facts(parts[0])", "facts(rows)"), ("Dropout(0.1)", "Dropout(0.0)")],
+    "recommender": [("parts[0] |> shuffle(seed)", "csv(file) as Package"), ("vocab(parts[0]", "vocab(csv(file) as Package"),
+                    ("randint(0, ids.shape[0], [1])", "zeros(1).to(i64)"), ("drawn = randint(1, items, [B, negatives])", "drawn = fixed as i64[B, negatives]"),
+                    ("  weight liked", "  buffer fixed: i64[64, negatives] = randint(1, items, [64, negatives])\n  weight liked")],
 }
 
 
@@ -277,6 +290,113 @@ def char_gpt(w):
                                   betas=(0.9, 0.99), weight_decay=0.1, **FUSED)
     return loop(w, optimizer, batches(12, windows[:, :T], windows[:, 1:]), loss, lambda step: cosine(step, 0.1),
                 clip_norm=1.0)
+
+
+def table(name):
+    with open(EXAMPLES / "data" / name) as file:
+        return list(csv.DictReader(file))
+
+
+def segmentation(w):
+    photos = [decode_image(path, ImageReadMode.RGB) for path in sorted((EXAMPLES / "data/photo_patches").glob("*/*.jpg"))]
+    backs = torch.stack([center_crop(photo, [64, 64]) for photo in photos])
+    ink = F.pad(images(), [18] * 4) > 100
+    back = backs[torch.arange(len(ink)) % len(backs)]
+    x = torch.where(ink.unsqueeze(1), 255 - back, back)[:, :, 8:56, 8:56].float() / 255
+    y = ink[:, 8:56, 8:56].long()
+
+    for name in list(w):
+        if "running" in name:
+            w[name] = w[name].detach()
+        elif name.endswith("num_batches_tracked"):
+            del w[name]
+
+    def norm(path, x):
+        return F.batch_norm(x, w[f"{path}.running_mean"], w[f"{path}.running_var"], w[f"{path}.weight"], w[f"{path}.bias"], training=True)
+
+    def double(path, x):
+        for i in "12":
+            x = norm(f"{path}.bn{i}", F.conv2d(x, w[f"{path}.conv{i}.weight"], padding=1)).relu()
+        return x
+
+    def loss(x, y):
+        beside = []
+        for i in range(1, 5):
+            x = double(f"net.down{i}", x)
+            beside.append(x)
+            x = F.max_pool2d(x, 2)
+        x = double("net.bottom", x)
+        for i in range(4, 0, -1):
+            up = F.conv_transpose2d(x, w[f"net.up{i}.up.weight"], w[f"net.up{i}.up.bias"], stride=2)
+            x = double(f"net.up{i}.conv", torch.cat([beside.pop(), up], 1))
+        logits = conv(w, "net.head", x)
+        p, t = logits.softmax(1)[:, 1].flatten(1), y.float().flatten(1)
+        return cross_entropy(logits, y) + (1 - (2 * (p * t).sum(1) + 1) / (p.sum(1) + t.sum(1) + 1)).mean()
+
+    trained = [weight for weight in w.values() if weight.requires_grad]
+    return loop(w, torch.optim.SGD(trained, lr=3e-3, momentum=0.9), batches(32, x, y, drop_last=True), loss)
+
+
+def text(w):
+    rows = table("surnames.csv")
+    counts = collections.Counter(letter for row in rows for letter in row["surname"].lower())
+    number = {letter: i + 2 for i, letter in enumerate(sorted(counts, key=lambda letter: (-counts[letter], letter)))}
+    ids = [torch.tensor([number[letter] for letter in row["surname"].lower()]) for row in rows]
+    languages = sorted({row["language"] for row in rows})
+    y = torch.tensor([languages.index(row["language"]) for row in rows])
+    n = torch.tensor([len(one) for one in ids])
+    reader = torch.nn.LSTM(64, 128, batch_first=True)
+
+    def loss(ids, n, y):
+        own = {name.removeprefix("reader."): weight for name, weight in w.items() if name.startswith("reader.")}
+        ids = ids[:, :n.max()]
+        h, _ = torch.func.functional_call(reader, own, (F.embedding(ids, w["table.weight"], padding_idx=0),))
+        scores = linear(w, "weigh", h.tanh()).squeeze(2)
+        weight = scores.masked_fill(torch.arange(ids.shape[1], device=DEVICE) >= n.unsqueeze(1), -1e9).softmax(1)
+        return cross_entropy(linear(w, "head", (h * weight.unsqueeze(2)).sum(1)), y)
+
+    padded = torch.nn.utils.rnn.pad_sequence(ids, batch_first=True)
+    return loop(w, torch.optim.AdamW(w.values(), lr=3e-3, weight_decay=0.01, **FUSED), batches(32, padded, n, y), loss,
+                lambda step: (1 + math.cos(math.pi * step / STEPS)) / 2, clip_norm=1.0)
+
+
+def tabular(w):
+    rows = [row for row in table("penguins.csv") if row["body_mass_g"]]
+    classes = [sorted({row[name] for row in rows} - {""}) for name in ("species", "island", "sex")]
+    ids = torch.tensor([[of.index(row[name]) if row[name] else len(of) for name, of in zip(("species", "island", "sex"), classes)] for row in rows])
+    numbers = []
+    for name in ("bill_length_mm", "bill_depth_mm", "flipper_length_mm", "delta_15n", "delta_13c"):
+        x = torch.tensor([float(row[name] or "nan") for row in rows], dtype=torch.float64)
+        seen = x[~x.isnan()]
+        numbers += [(x.nan_to_num(seen.quantile(0.5).item()) - seen.mean()) / seen.std(), x.isnan().double()]
+    kg = torch.tensor([float(row["body_mass_g"]) for row in rows], dtype=torch.float64) / 1000
+
+    def loss(ids, numbers, y):
+        known = [w[f"of_{name}.weight"][ids[:, i]] for i, name in enumerate(("species", "island", "sex"))] + [numbers]
+        return F.mse_loss(kg.mean().item() + kg.std().item() * linear(w, "net.3", linear(w, "net.0", torch.cat(known, 1)).relu()).squeeze(1), y)
+
+    return loop(w, torch.optim.AdamW(w.values(), lr=1e-2, weight_decay=0.01, **FUSED), batches(16, ids, torch.stack(numbers, 1).float(), kg.float()), loss,
+                lambda step: (1 + math.cos(math.pi * step / STEPS)) / 2)
+
+
+def recommender(w):
+    needs = [row["needs"].split() for row in table("depends.csv")]
+    counts = collections.Counter(name for names in needs for name in names)
+    number = {name: i + 1 for i, name in enumerate(sorted(counts, key=lambda name: (-counts[name], name)))}
+    ids = [torch.tensor([number[name] for name in names]) for names in needs]
+    fixed = w.pop("fixed")
+
+    def loss(known, wanted):
+        is_right = (fixed.unsqueeze(2) == known.unsqueeze(1)).any(2) | (fixed == wanted.unsqueeze(1))
+        told = F.embedding_bag(known, w["known_as.weight"], mode="mean", padding_idx=0)
+        told = linear(w, "tower.2", linear(w, "tower.0", told).relu())
+        chosen = torch.cat([wanted.unsqueeze(1), fixed], 1)
+        scores = (w["item.weight"][chosen] * told.unsqueeze(1)).sum(2) + w["liked"][chosen]
+        scores = torch.cat([scores[:, :1], scores[:, 1:].masked_fill(is_right, -1e9)], 1)
+        return cross_entropy(scores, torch.zeros_like(wanted))
+
+    padded = torch.nn.utils.rnn.pad_sequence(ids, batch_first=True)
+    return loop(w, torch.optim.Adam(w.values(), lr=5e-3, **FUSED), batches(64, padded[:, 1:], padded[:, 0]), loss)
 
 
 def compare(name, folder, precision):
