@@ -70,6 +70,7 @@ struct Pattern {
   std::string of;  ///< what the weights belong to, for messages
   std::vector<WeightUse> weights;
   bool is_init = false;
+  bool is_place = false;        ///< of a callback: takes what lies below, too
   std::string begins_matrices;  ///< of an `init`: what it calls that gives no value of one dim
   size_t groups_before = 0;  ///< of a group: those of its optimizer that come first, right in front of this in the list
 };

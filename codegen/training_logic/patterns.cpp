@@ -72,6 +72,10 @@ std::vector<std::string> names_for(const Pattern& pattern, const Heap& heap) {
         names.push_back(use.scope.name_of(place));
     }
   }
+  for (size_t i = 0; pattern.is_place && i < names.size(); ++i) {
+    const size_t dot = names[i].rfind('.');
+    if (dot != std::string::npos) names.push_back(names[i].substr(0, dot));
+  }
   return names;
 }
 
@@ -84,7 +88,8 @@ bool means_unowned(const Pattern& pattern, const Heap& heap) {
   });
 }
 
-/// E0433: a pattern that takes nothing; `before` is a group in front that takes what it matches.
+}  // namespace
+
 void report_unmatched(const Pattern& pattern, const std::string* before, const Heap& heap, Sink& sink) {
   diagnostics::Diagnostic diagnostic = diag::pattern_matches_nothing(pattern.span, pattern.of, pattern.text);
   if (before != nullptr) {
@@ -103,9 +108,9 @@ void report_unmatched(const Pattern& pattern, const std::string* before, const H
   sink.report(std::move(diagnostic));
 }
 
-}  // namespace
+namespace {
 
-bool takes(const std::string& pattern, const WeightUse& use, const Heap& heap, bool surely) {
+std::vector<WeightPlace> places_of(const std::string& pattern, const WeightUse& use, const Heap& heap, bool surely) {
   const auto named = [&](const std::string& name) { return surely ? of_all_elements(name, pattern) : name; };
   const Weight& weight = heap.weights[use.weight];
   std::vector<WeightPlace> places;
@@ -114,7 +119,17 @@ bool takes(const std::string& pattern, const WeightUse& use, const Heap& heap, b
     const std::string below = lies_within ? use.scope.name_of(place) : "";
     places.push_back({named(weight_name(place.path)), named(below), kind_of(place, heap)});
   }
-  return group_takes(pattern, weight.rank, places);
+  return places;
+}
+
+}  // namespace
+
+bool takes(const std::string& pattern, const WeightUse& use, const Heap& heap, bool surely) {
+  return group_takes(pattern, heap.weights[use.weight].rank, places_of(pattern, use, heap, surely));
+}
+
+bool lies_at(const std::string& path, const WeightUse& use, const Heap& heap, bool surely) {
+  return ltr::lies_at(path, heap.weights[use.weight].rank, places_of(path + ".*", use, heap, surely));
 }
 
 void check_patterns(const Findings& findings, const Heap& heap, Sink& sink) {

@@ -4,6 +4,7 @@
 
 #include "codegen/ir/tables.h"
 #include "codegen/training_logic/findings.h"
+#include "dsl/check/typed.h"
 #include "dsl/diagnostics/sink.h"
 
 namespace ltr::training_logic {
@@ -13,6 +14,11 @@ using diagnostics::Sink;
 /// Whether a group of an optimizer takes a weight, by its name, whole or from where it was asked for, or its kind: `@1d`.
 /// Of one that stands for those of a list of unknown length: whether it may take some, or `surely` all.
 bool takes(const std::string& pattern, const WeightUse& use, const Heap& heap, bool surely = false);
+
+/// Whether a weight lies at the place `path` or below it, or a group of that pattern would take it.
+bool lies_at(const std::string& path, const WeightUse& use, const Heap& heap, bool surely = false);
+/// E0433: a pattern that takes nothing; `before` is a group in front that takes what it matches.
+void report_unmatched(const Pattern& pattern, const std::string* before, const Heap& heap, Sink& sink);
 
 /// A model of the program, built, with its steps followed.
 struct ModelTrace {
@@ -41,6 +47,9 @@ void check_matrices(const ModelTrace& model, const Findings& findings, const Hea
 void check_ownership(const ModelTrace& model, const Findings& findings, const Heap& heap, Sink& sink);
 /// E0433: patterns of `init` and of groups match some weight.
 void check_patterns(const Findings& findings, const Heap& heap, Sink& sink);
+/// E0433, E0309: what callbacks of experiments hold back is there, is held once, and is not all. `experiment`: that one alone.
+void check_held(const ModelTrace& model, const check::Program& program, const Span* experiment, const Heap& heap,
+                Sink& sink);
 /// E0410, W0404, W0406: no activation before what applies one itself, logarithms and probabilities before what takes them.
 void check_activations(const Findings& findings, Sink& sink);
 /// E0438: weights follow, by `ema_update`, weights of the same shapes.

@@ -235,7 +235,7 @@ void Trace::made_metric(const ir::Op& op, Frame& frame) {
 Value Trace::chosen_by_pattern(const ir::Op& op, Frame& frame) {
   const Value scope = use(op.operands[0], frame);
   if (!scope.scope) return {};
-  Pattern found{op.loc.span, op.text("pattern"), root_->owner, heap_.weights_at(*scope.scope, {}), true, "", 0};
+  Pattern found{op.loc.span, op.text("pattern"), root_->owner, heap_.weights_at(*scope.scope, {}), true, false, "", 0};
   if (const ir::Function* init = find(op.text("fn"))) {
     for (const ir::Op& made : init->body.ops) {
       if (library::info(made.function).begins_matrices) found.begins_matrices = library::info(made.function).name;
@@ -272,7 +272,7 @@ void Trace::note_groups(const ir::Op& op, const Groups& groups, const Value& wei
   if (weights.is_unknown || weights.weights.empty()) return;
   for (size_t i = 0; i < groups.size(); ++i) {
     const ir::Op& group = *groups[i];
-    findings.patterns.push_back({group.loc.span, group.text("pattern"), op.name, weights.weights, false, "", i});
+    findings.patterns.push_back({group.loc.span, group.text("pattern"), op.name, weights.weights, false, false, "", i});
   }
 }
 

@@ -48,19 +48,20 @@ class Checker {
   // With arguments of which nothing is known, and as each experiment builds it that gives it blocks.
   void check_model(const ir::ObjectInfo& info) {
     trace_.findings = {};
-    check_built(info, trace_.build(info));
+    check_built(info, trace_.build(info), nullptr);
     check_batches(info, nullptr);
     for (const ir::Function& make : module_.functions) {
       if (make.role != ir::Role::MakeModel) continue;
       trace_.findings = {};
       const std::optional<ObjectId> model = trace_.build_wired(make);
       if (!model || heap_.objects[*model].name != info.name) continue;
-      check_built(info, *model);
+      check_built(info, *model, &make.loc.span);
       check_batches(info, &make);
     }
   }
 
-  void check_built(const ir::ObjectInfo& info, ObjectId object) {
+  // `experiment`: the one that builds it so; null: whichever.
+  void check_built(const ir::ObjectInfo& info, ObjectId object, const Span* experiment) {
     const auto declared = std::find_if(program_.models.begin(), program_.models.end(),
                                        [&](const check::Object& one) { return one.name == info.shown; });
     const bool is_damaged = declared != program_.models.end() && declared->is_damaged;
@@ -80,6 +81,7 @@ class Checker {
     say_cut();
     check_ownership(model, trace_.findings, heap_, sink_);
     check_matrices(model, trace_.findings, heap_, sink_);
+    if (!has_damage_) check_held(model, program_, experiment, heap_, sink_);
   }
 
   // Hooks may write weights with `ema_update`; nothing else in them is for these rules.

@@ -104,7 +104,8 @@ struct Resolver {
       } else if (fn != nullptr && fn->result && is_named(*fn->result, "schedule")) {
         graph.schedules[name] = symbol;
       } else if (fn != nullptr && fn->result &&
-                 (is_named(*fn->result, "trainer_value") || is_named(*fn->result, "draw"))) {
+                 (is_named(*fn->result, "trainer_value") || is_named(*fn->result, "draw") ||
+                  is_named(*fn->result, "receiver"))) {
         graph.setting_values[name] = symbol;
       } else {
         graph.prelude[name] = symbol;

@@ -33,29 +33,29 @@ TEST_CASE("an average follows its formula, stands in for the weights, and gives 
                       {{"decay", 0.9, "", {}}, {"every", Value::steps(2), "", {}}, {"start", Value::steps(3), "", {}}}),
           root.state(), kSteps);
   ema.take_in(2);
-  CHECK(ema.updates() == 0);
+  CHECK(ema.averages().updates() == 0);
   ema.take_in(4);
   set(w, 2);
   set(count, 7);
   ema.take_in(5);
   ema.take_in(6);
-  CHECK(ema.updates() == 2);
+  CHECK(ema.averages().updates() == 2);
   const at::Tensor before = In(w)->detach().clone();
-  ema.put_in_place();
+  ema.averages().put_in_place();
   CHECK(at::allclose(In(w)->detach(), at::full({3}, 1.1), 1e-6, 1e-6));
   CHECK(count.item_int() == 7);
-  ema.put_back();
+  ema.averages().put_back();
   CHECK(at::equal(In(w)->detach(), before));
 
   CheckpointData saved;
   SaveArchive save(saved);
-  ema.visit(save);
+  ema.averages().visit(save);
   CHECK(saved.train.at(0).name == "ema.w");
   Ema again(Value::call("Ema", {{"decay", 0.9, "", {}}}), root.state(), kSteps);
   LoadArchive load(saved);
-  again.visit(load);
-  CHECK(again.updates() == ema.updates());
-  again.put_in_place();
+  again.averages().visit(load);
+  CHECK(again.averages().updates() == ema.averages().updates());
+  again.averages().put_in_place();
   CHECK(at::allclose(In(w)->detach(), at::full({3}, 1.1), 1e-6, 1e-6));
 }
 
@@ -67,7 +67,7 @@ TEST_CASE("ramp begins with a small decay") {
   ema.take_in(1);
   set(w, 1);
   ema.take_in(2);
-  ema.put_in_place();
+  ema.averages().put_in_place();
   CHECK(w.item() == doctest::Approx(1 - 2.0 / 11));
 }
 

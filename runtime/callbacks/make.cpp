@@ -16,7 +16,7 @@ namespace {
 struct Row {
   const char* name;
   Turn turn;
-  /// Null: it lives in the terminal or is always on, and nothing is to be made. A maker that gives null: this run
+  /// Null: it lives in the terminal, is always on, or made together with others. A maker that gives null: this run
   /// has no use for it.
   ListenerPtr (*make)(const Value& call, const FitView& view);
 };
@@ -26,17 +26,21 @@ constexpr Row kRows[] = {
     {"DeviceStats", Turn::Listed, make_device_stats},
     {"EarlyStop", Turn::EarlyStop, make_early_stop},
     {"Ema", Turn::Weights, make_ema},
+    {"FreezeUntil", Turn::Weights, nullptr},
     {"GradNorm", Turn::Listed, make_grad_norm},
     {"Histograms", Turn::Listed, make_histograms},
     {"ImageGrid", Turn::Listed, make_image_grid},
     {"LrMonitor", Turn::Listed, make_lr_monitor},
+    {"Notify", Turn::Listed, make_notify},
     {"SamplePredictions", Turn::Listed, make_sample_predictions},
     {"SpikeGuard", Turn::Listed, make_spike_guard},
+    {"Swa", Turn::Weights, make_swa},
     {"Throughput", Turn::Listed, make_throughput},
     {"Timer", Turn::Listed, make_timer},
     {"ProgressBar", Turn::Listed, nullptr},
     {"Summary", Turn::Listed, nullptr},
     {"StopOnSignal", Turn::Listed, nullptr},
+    {"Unfreeze", Turn::Weights, nullptr},
 };
 
 /// R2006 where two callbacks write into one file of `samples/`.
@@ -78,12 +82,13 @@ void make_listeners(const FitView& view, Listeners& listeners) {
     const Row* row =
         std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& one) { return call.text == one.name; });
     if (row == std::end(kRows)) throw unknown_callback(call);
-    if (call.text == "Ema" && ++averages > 1) {
-      throw error_at(call.location, err::settings_contradict, "there are two callbacks Ema");
+    if ((call.text == "Ema" || call.text == "Swa") && ++averages > 1) {
+      throw error_at(call.location, err::settings_contradict, "two callbacks average the weights");
     }
     has_checkpoint = has_checkpoint || call.text == "Checkpoint";
     add(*row, call);
   }
+  if (ListenerPtr freezing = make_freezing(view)) listeners.add(Turn::Weights, "freezing", std::move(freezing));
   if (!has_checkpoint && request.trainer.checkpoint) add(kRows[0], Value::call("Checkpoint", {}));
   for (const auto& optimizer : request.root.state().optimizers) {
     const Str name = "plateau of " + optimizer->name();

@@ -37,12 +37,16 @@ ListenerPtr make_checkpoint(const Value& call, const FitView& view);
 ListenerPtr make_device_stats(const Value& call, const FitView& view);
 ListenerPtr make_early_stop(const Value& call, const FitView& view);
 ListenerPtr make_ema(const Value& call, const FitView& view);
+/// Of all callbacks that hold weights back; null if there are none.
+ListenerPtr make_freezing(const FitView& view);
 ListenerPtr make_grad_norm(const Value& call, const FitView& view);
 ListenerPtr make_histograms(const Value& call, const FitView& view);
 ListenerPtr make_image_grid(const Value& call, const FitView& view);
 ListenerPtr make_lr_monitor(const Value& call, const FitView& view);
+ListenerPtr make_notify(const Value& call, const FitView& view);
 ListenerPtr make_sample_predictions(const Value& call, const FitView& view);
 ListenerPtr make_spike_guard(const Value& call, const FitView& view);
+ListenerPtr make_swa(const Value& call, const FitView& view);
 ListenerPtr make_throughput(const Value& call, const FitView& view);
 ListenerPtr make_timer(const Value& call, const FitView& view);
 ListenerPtr make_plateau(const Optimizer& optimizer, optim::Plateau& plateau, const FitView& view);

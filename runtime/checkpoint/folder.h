@@ -41,11 +41,12 @@ struct CheckpointShare {
 
 /// What a checkpoint holds.
 struct CheckpointData {
-  std::vector<NamedTensor> weights;   ///< `weights.safetensors`: weights and buffers by path
-  std::vector<NamedTensor> averages;  ///< `averages.safetensors`, the state_dict of averaged weights; empty without Ema
-  std::vector<NamedTensor> train;     ///< `train.safetensors`; empty if only weights are kept
-  nlohmann::json manifest;            ///< everything else, without the files' digests
-  CheckpointShare share;              ///< of this rank, where they divide something
+  std::vector<NamedTensor> weights;  ///< `weights.safetensors`: weights and buffers by path
+  std::vector<NamedTensor>
+      averages;  ///< `averages.safetensors`, the state_dict of averaged weights; empty without Ema and Swa
+  std::vector<NamedTensor> train;  ///< `train.safetensors`; empty if only weights are kept
+  nlohmann::json manifest;         ///< everything else, without the files' digests
+  CheckpointShare share;           ///< of this rank, where they divide something
 };
 
 inline constexpr int kCheckpointVersion = 2;

@@ -69,7 +69,7 @@ void take_weights(ModelRoot& root, const std::map<Str, at::Tensor>& tensors, con
 
 namespace {
 
-/// The averages of `Ema` over the weights, if the checkpoint holds some.
+/// The averages of `Ema` or `Swa` over the weights, if the checkpoint holds some.
 void take_averages(ModelRoot& root, const Str& path) {
   const std::map<Str, at::Tensor> tensors = read_state(path).tensors;
   const NoGrad no_grad;
@@ -77,6 +77,12 @@ void take_averages(ModelRoot& root, const Str& path) {
     const auto found = tensors.find(Str(kAveraged) + entry.path);
     if (found != tensors.end()) In(entry.tensor)->copy_(found->second);
   }
+  // A signal may come between the end of an epoch and what `Swa` does then.
+  const nlohmann::json callbacks = read_manifest(path).value("callbacks", nlohmann::json::object());
+  const bool is_due = callbacks.contains("Swa#0") && callbacks["Swa#0"].value("are_norms_due", false);
+  if (!is_due) return;
+  root.state().notes.push_back(fmt::format(
+      "the averages of {} have the batch norms of training: the run was stopped before they saw the stream", path));
 }
 
 }  // namespace

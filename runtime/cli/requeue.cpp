@@ -1,5 +1,8 @@
 #include "runtime/cli/requeue.h"
 
+#include <algorithm>
+#include <csignal>
+
 #include "runtime/cli/command.h"
 
 namespace ltr::cli {
@@ -11,6 +14,34 @@ Option<Str> slurm_job(const distributed::Environment& environment) {
   // Of an array every task is in the queue by itself.
   const Str array = read("SLURM_ARRAY_JOB_ID"), task = read("SLURM_ARRAY_TASK_ID");
   return array.empty() || task.empty() ? job : array + "_" + task;
+}
+
+namespace {
+
+constexpr struct {
+  const char* word;
+  int number;
+} kSignals[] = {{"usr1", SIGUSR1}, {"usr2", SIGUSR2}, {"term", SIGTERM}, {"hup", SIGHUP}};
+
+}  // namespace
+
+bool is_requeued(int signal, const std::vector<Value>& callbacks, bool scheduler_asks) {
+  const auto asks = [&](const Str& word, const Str& requeue) {
+    const auto meant = std::ranges::find_if(kSignals, [&](const auto& one) { return word == one.word; });
+    if (meant == std::end(kSignals) || meant->number != signal) return false;
+    return requeue == "always" || (requeue == "auto" && scheduler_asks);
+  };
+  bool is_listed = false, any_asks = false;
+  for (const Value& call : callbacks) {
+    if (call.text != "StopOnSignal") continue;
+    is_listed = true;
+    const auto word = [&](const char* name, const char* initial) {
+      const Value* given = call.find(name);
+      return given != nullptr ? given->text : Str(initial);
+    };
+    any_asks = any_asks || asks(word("signal", "usr1"), word("requeue", "auto"));
+  }
+  return is_listed ? any_asks : asks("usr1", "auto");
 }
 
 void requeue(const Str& job, Progress& progress) {

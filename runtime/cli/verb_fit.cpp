@@ -202,7 +202,7 @@ class FitVerb {
     }
     copy_output_to("");
     if (lost) throw *lost;
-    if (report.signal == SIGUSR1) requeue_job();
+    if (report.signal != 0) requeue_job(report.signal);
     return report.exit_code;
   }
 
@@ -287,9 +287,10 @@ class FitVerb {
 
   /// SLURM sends SIGUSR1 some time before a job's end, if its file says so. SIGTERM is of who cancels it, or takes the nodes away
   /// and puts it into the queue by itself.
-  void requeue_job() const {
-    if (!writes_ || show(start_.settings.value("topology.scheduler")) != "slurm") return;
-    if (!start_.settings.value("topology.scheduler.requeue").as_bool()) return;
+  void requeue_job(int signal) const {
+    const bool scheduler_asks = show(start_.settings.value("topology.scheduler")) == "slurm" &&
+                                start_.settings.value("topology.scheduler.requeue").as_bool();
+    if (!writes_ || !is_requeued(signal, start_.settings.callbacks(), scheduler_asks)) return;
     if (const Option<Str> job = slurm_job(distributed::process_environment())) requeue(*job, *progress_);
   }
 

@@ -35,7 +35,7 @@ struct TeamReport {
   std::function<void(const Str& text)> note;
 };
 
-/// Returns when none of them is left; what the program exits with. SIGINT, SIGTERM, SIGUSR1 and SIGHUP go to them. Called
+/// Returns when none of them is left; what the program exits with. SIGINT, SIGTERM, SIGUSR1, SIGUSR2 and SIGHUP go to them. Called
 /// in a process without other threads. R1002 and R2008 if they cannot be started or cannot meet.
 int supervise(Team team, const TeamReport& report);
 

@@ -8,7 +8,7 @@ TeamSignals::TeamSignals() {
   // Where whoever started this process ignores it, the kernel would tell nobody how a rank ended.
   ::signal(SIGCHLD, SIG_DFL);
   sigemptyset(&waited_);
-  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGCHLD}) {
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGHUP, SIGCHLD}) {
     struct sigaction action = {};
     sigaction(number, nullptr, &action);
     // What `nohup` ignores is still ignored.

@@ -89,11 +89,16 @@ void Optimizer::prepare() {
   make_groups();
 }
 
-size_t Optimizer::group_of(const Weight& weight) const {
-  if (given_groups_.empty()) return 0;
+std::vector<WeightPlace> Optimizer::places_of(const Weight& weight) const {
   std::vector<WeightPlace> places = root_.places_of(weight.tensor);
   if (places.empty()) places.push_back({weight.path, "", ""});
   places[0].within = weight.path;
+  return places;
+}
+
+size_t Optimizer::group_of(const Weight& weight) const {
+  if (given_groups_.empty()) return 0;
+  const std::vector<WeightPlace> places = places_of(weight);
   const auto first = std::find_if(given_groups_.begin(), given_groups_.end(), [&](const Group& group) {
     return group_takes(group.pattern, size_t(In(weight.tensor)->dim()), places);
   });
@@ -140,6 +145,7 @@ void Optimizer::make_groups() {
     group.rule_text = call.text;
     if (!group.weights.empty() || i == given_groups_.size()) group.rule = optim::make_rule(call, location_);
     group.has_moved.assign(group.weights.size(), 0);
+    group.shares.assign(group.weights.size(), 1);
   }
 }
 
@@ -206,6 +212,7 @@ std::vector<optim::Plateau*> Optimizer::plateaus() const {
 }
 
 double Optimizer::rate_of(const GroupState& group, int64_t t) const {
+  if (group.own_rate) return *group.own_rate;
   if (fixed_rate_) return *fixed_rate_;
   const optim::Schedule* schedule = group.own_schedule ? group.own_schedule.get() : schedule_.get();
   return schedule != nullptr ? schedule->rate(t, group.rule->lr) : group.rule->lr;
@@ -228,6 +235,18 @@ void Optimizer::set_base_rate(double rate) {
       lr = rate;
     else if (before > 0)
       lr *= rate / before;
+  }
+}
+
+void Optimizer::set_rate(double rate) {
+  fixed_rate_ = rate;
+  for (GroupState& group : groups_) group.own_rate.reset();
+}
+
+void Optimizer::set_group_rates(const std::vector<double>& rates) {
+  size_t next = 0;
+  for (GroupState& group : groups_) {
+    if (!group.weights.empty() && next < rates.size()) group.own_rate = rates[next++];
   }
 }
 
@@ -282,13 +301,14 @@ void Optimizer::step(int64_t t, const at::Tensor& blocked_later) {
     if (group.weights.empty()) continue;
     if (group.steps.empty()) make_state(group);
     const optim::Schedule* schedule = group.own_schedule ? group.own_schedule.get() : schedule_.get();
-    if (schedule != nullptr) {
+    if (schedule != nullptr && !group.own_rate) {
       const Option<double> moved = schedule->momentum(t);
       if (double* momentum = group.rule->momentum(); moved && momentum != nullptr) *momentum = *moved;
     }
     const double lr = rate_of(group, t);
 
-    auto& [grads, moves, elsewhere] = group.update;
+    optim::TensorVec &grads = group.update.grads, &elsewhere = group.update.elsewhere;
+    std::vector<char>& moves = group.update.moves;
     moves.assign(group.weights.size(), 0);
     for (size_t i = 0; i < group.weights.size(); i++) {
       at::Tensor gradient;
@@ -302,10 +322,10 @@ void Optimizer::step(int64_t t, const at::Tensor& blocked_later) {
       }
     }
     count(*group.rule, elsewhere, blocked);
-    if (grads.size() == group.weights.size()) {
+    if (group.is_even && grads.size() == group.weights.size()) {
       move(*group.rule, {group.own, grads, group.state, group.steps, lr, blocked});
     } else if (!grads.empty()) {
-      step_part(group, grads, moves, lr, blocked);
+      step_parts(group, lr, blocked);
     }
     grads.clear();
     elsewhere.clear();
@@ -335,20 +355,45 @@ void Optimizer::move(optim::Rule& rule, const optim::Update& update) {
   for (size_t i = 0; i < moved.size(); i++) moved[i].copy_(at::where(is_blocked, before[i], moved[i]));
 }
 
-void Optimizer::step_part(GroupState& group, optim::TensorVec& grads, const std::vector<char>& moves, double lr,
-                          const at::Tensor& blocked) {
-  const auto chosen = [&](const optim::TensorVec& all) {
-    optim::TensorVec list;
-    for (size_t i = 0; i < all.size(); i++) {
-      if (moves[i]) list.push_back(all[i]);
+void Optimizer::divide(GroupState& group) {
+  GroupUpdate& update = group.update;
+  update.divided = update.moves;
+  update.parts.clear();
+  update.part_of.clear();
+  for (size_t i = 0; i < group.weights.size(); i++) {
+    if (!update.moves[i]) continue;
+    auto part = std::ranges::find(update.parts, group.shares[i], &UpdatePart::share);
+    if (part == update.parts.end()) {
+      update.parts.push_back({group.shares[i], {}, {}, {}, std::vector<optim::TensorVec>(group.state.size())});
+      part = std::prev(update.parts.end());
     }
-    return list;
-  };
-  optim::TensorVec weights = chosen(group.own);
-  optim::TensorVec steps = chosen(group.steps);
-  std::vector<optim::TensorVec> state;
-  for (const optim::TensorVec& list : group.state) state.push_back(chosen(list));
-  move(*group.rule, {weights, grads, state, steps, lr, blocked});
+    update.part_of.push_back(size_t(part - update.parts.begin()));
+    part->weights.push_back(group.own[i]);
+    part->steps.push_back(group.steps[i]);
+    for (size_t k = 0; k < group.state.size(); k++) part->state[k].push_back(group.state[k][i]);
+  }
+}
+
+void Optimizer::step_parts(GroupState& group, double lr, const at::Tensor& blocked) {
+  GroupUpdate& update = group.update;
+  if (update.divided != update.moves) divide(group);
+  for (size_t i = 0; i < update.grads.size(); i++)
+    update.parts[update.part_of[i]].grads.push_back(std::move(update.grads[i]));
+  for (UpdatePart& part : update.parts) {
+    move(*group.rule, {part.weights, part.grads, part.state, part.steps, lr * part.share, blocked});
+    part.grads.clear();
+  }
+}
+
+void Optimizer::set_share(const at::Tensor& weight, double share) {
+  prepare();
+  for (GroupState& group : groups_) {
+    for (size_t i = 0; i < group.weights.size(); i++) {
+      if (group.weights[i].is_same(weight)) group.shares[i] = share;
+    }
+    group.is_even = std::ranges::all_of(group.shares, [](double one) { return one == 1; });
+    group.update.divided.clear();
+  }
 }
 
 /// The gradients, while it lives, in a list that keeps its memory.

@@ -11,6 +11,7 @@
 #include "runtime/checkpoint/archive.h"
 #include "runtime/optim/rule.h"
 #include "runtime/optim/schedule.h"
+#include "runtime/tables/weight_group.h"
 #include "runtime/train/model_root.h"
 
 namespace ltr {
@@ -33,6 +34,8 @@ class Optimizer {
   Str path_of(const Weight& weight) const;
   /// What the rule of one of its weights looks at.
   optim::Moves moves_of(const at::Tensor& weight) const;
+  /// Where one of its weights lies, the place that the optimizer was given it at first.
+  std::vector<WeightPlace> places_of(const Weight& weight) const;
   /// Whether what of one of its weights has no gradient does not move.
   bool rests(const at::Tensor& weight) const;
   OptimizerEntry describe() const;
@@ -75,8 +78,12 @@ class Optimizer {
   std::vector<GroupNumbers> group_numbers(int64_t t) const;
   /// From now on its own rate is `rate`, and those of its groups keep their ratio to it.
   void set_base_rate(double rate);
+  /// From now on `weight` moves by this share of its group's rate; 1 unless it was said.
+  void set_share(const at::Tensor& weight, double share);
   /// From now on this rate, whatever the schedule says.
-  void set_rate(double rate) { fixed_rate_ = rate; }
+  void set_rate(double rate);
+  /// From now on these rates, of the groups that have weights in their order, whatever schedules and `set_rate` say.
+  void set_group_rates(const std::vector<double>& rates);
 
   /// A rate that was set, and the state of every weight that ever moved, as `opt.NAME.PATH.exp_avg`.
   void visit(Archive& archive);
@@ -85,11 +92,20 @@ class Optimizer {
 
  private:
   struct Listed;
+  /// Weights of a group that move by one rate, and what goes with them.
+  struct UpdatePart {
+    double share;
+    optim::TensorVec weights, grads, steps;
+    std::vector<optim::TensorVec> state;
+  };
   /// Of one update; its memory stays for the next.
   struct GroupUpdate {
     optim::TensorVec grads;
     std::vector<char> moves;     ///< weights that have one
     optim::TensorVec elsewhere;  ///< steps of those that other ranks move
+    std::vector<char> divided;   ///< the `moves` that `parts` are of
+    std::vector<UpdatePart> parts;
+    std::vector<size_t> part_of;  ///< of each weight that moves, in their order
   };
   struct GroupState {
     Str pattern;
@@ -105,6 +121,9 @@ class Optimizer {
     std::vector<optim::TensorVec> state;  ///< of these, one list per state name; empty until the first update
     optim::TensorVec steps;
     std::vector<char> has_moved;  ///< weights whose state counts
+    Option<double> own_rate;      ///< in place of what its schedule says
+    std::vector<double> shares;   ///< of the rate, by weight
+    bool is_even = true;          ///< all of them are 1
     GroupUpdate update;
   };
 
@@ -116,8 +135,9 @@ class Optimizer {
   /// The gradient by which `weight` moves here goes from it into `gradient`. Whether one came, on any rank.
   bool take_gradient(const at::Tensor& weight, at::Tensor& gradient);
   double state_bytes() const;
-  void step_part(GroupState& group, optim::TensorVec& grads, const std::vector<char>& moves, double lr,
-                 const at::Tensor& blocked);
+  /// What moves where not all of a group does so by the same rate.
+  static void divide(GroupState& group);
+  static void step_parts(GroupState& group, double lr, const at::Tensor& blocked);
   double rate_of(const GroupState& group, int64_t t) const;
   /// Counts an update of the weights that have these `steps`.
   static void count(const optim::Rule& rule, const optim::TensorVec& steps, const at::Tensor& blocked);

@@ -81,6 +81,7 @@ void Optimizer::visit(Archive& archive) {
   for (GroupState& group : groups_) {
     if (group.weights.empty()) continue;
     if (group.steps.empty() && archive.is_reading()) make_state(group);
+    group.update.divided.clear();
     if (group.steps.empty()) continue;
     for (size_t i = 0; i < group.weights.size(); i++) visit_states(archive, group, i);
   }

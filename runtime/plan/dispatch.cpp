@@ -6,6 +6,7 @@
 #include "runtime/plan/recorder.h"
 #include "runtime/tensor/draw.h"
 #include "runtime/tensor/dtype.h"
+#include "runtime/tensor/mode.h"
 
 namespace ltr {
 
@@ -47,8 +48,30 @@ void put(std::vector<Tensor>&& list, std::tuple<Parts...>& results) {
   std::apply([&](auto&... parts) { ((parts = std::move(list[at++])), ...); }, results);
 }
 
+/// The mode of a norm whose running values rest, while it lives; else nothing changes.
+class NormMode {
+ public:
+  template <class... Args>
+  explicit NormMode(Op op, const Args&... args) {
+    if (op != Op::batch_norm) return;
+    const auto look = [this](const auto&, const auto&, const auto&, const Tensor& mean, const auto&...) {
+      if (mean.defined() && rests(mean.impl())) before_ = set_training(false);
+    };
+    if constexpr (std::is_invocable_v<decltype(look), const Args&...>) look(args...);
+  }
+  ~NormMode() {
+    if (before_) set_training(*before_);
+  }
+  NormMode(const NormMode&) = delete;
+  NormMode& operator=(const NormMode&) = delete;
+
+ private:
+  Option<bool> before_;
+};
+
 template <class Result, class... Params, class... Args>
 Result dispatched(Op op, Result (*function)(Params...), const Args&... args) {
+  const NormMode mode(op, args...);
   Recorder* recorder = Recorder::here();
   if (recorder == nullptr) [[likely]]
     return function(args...);

@@ -22,6 +22,8 @@ struct Range {
 constexpr Range any_number() { return {}; }
 constexpr Range at_least(double low) { return {.low = low}; }
 constexpr Range above(double low) { return {.low = low, .is_low_open = true}; }
+/// Above 0; `high` is one of them.
+constexpr Range up_to(double high) { return {.low = 0, .high = high, .is_low_open = true}; }
 constexpr Range between(double low, double high) { return {.low = low, .high = high}; }
 /// `low` is one of them, `high` is not.
 constexpr Range from_below(double low, double high) { return {.low = low, .high = high, .is_high_open = true}; }

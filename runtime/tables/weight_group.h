@@ -58,4 +58,9 @@ inline bool group_takes(std::string_view pattern, size_t rank, const std::vector
   });
 }
 
+/// Whether a weight lies at the place `path` or below it, or is one that the group `path` would take.
+inline bool lies_at(std::string_view path, size_t rank, const std::vector<WeightPlace>& places) {
+  return group_takes(path, rank, places) || group_takes(std::string(path) + ".*", rank, places);
+}
+
 }  // namespace ltr

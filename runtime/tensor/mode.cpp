@@ -12,7 +12,17 @@ namespace {
 
 [[gnu::tls_model("initial-exec")]] thread_local bool training = false;
 
+/// Read by threads that compute blocks again; written between steps.
+std::unordered_set<const void*>& resting() {
+  static std::unordered_set<const void*> buffers;
+  return buffers;
+}
+
 }  // namespace
+
+void let_rest(std::unordered_set<const void*> buffers) { resting() = std::move(buffers); }
+
+bool rests(const void* buffer) { return !resting().empty() && resting().contains(buffer); }
 
 bool is_training() { return training; }
 

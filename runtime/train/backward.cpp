@@ -32,7 +32,12 @@ struct Backward::Impl {
 };
 
 Backward::Backward(const ModelRoot& root, const LossScale& scale) : impl_(new Impl{root, scale, {}, {}, {}}) {
-  for (const Entry& entry : root.weights()) {
+  trains_changed();
+}
+
+void Backward::trains_changed() {
+  impl_->accumulators.clear();
+  for (const Entry& entry : impl_->root.weights()) {
     const In tensor(entry.tensor);
     if (tensor->requires_grad()) {
       impl_->accumulators.emplace(entry.tensor.impl(), torch::autograd::impl::grad_accumulator(tensor));
@@ -41,6 +46,10 @@ Backward::Backward(const ModelRoot& root, const LossScale& scale) : impl_(new Im
 }
 
 Backward::~Backward() = default;
+
+bool Backward::reaches(const at::Tensor& loss) {
+  return loss.requires_grad() || plan::LossGradient::of(loss) != nullptr;
+}
 
 namespace {
 

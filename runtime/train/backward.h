@@ -31,6 +31,10 @@ class Backward {
   /// The same, and the sum over ranks goes with it. `unreached` get a gradient of zeros; an undefined `loss` reaches none.
   void run_summed(const at::Tensor& loss, double share, const Optimizer& optimizer, bool keep_graph,
                   const std::vector<at::Tensor>& unreached, const Given& given, GradientSum& sum);
+  /// Other weights need gradients than before.
+  void trains_changed();
+  /// Whether `loss` has a gradient by some weight.
+  static bool reaches(const at::Tensor& loss);
   /// The weights of `optimizer` that need a gradient and do not get one from `loss`; of an undefined loss all.
   std::vector<at::Tensor> unreached(const at::Tensor& loss, const Optimizer& optimizer);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "runtime/optim/optimizer.h"
+#include "runtime/train/held_weights.h"
 #include "runtime/train/rehearsal.h"
 
 namespace ltr {
@@ -49,6 +50,8 @@ Option<size_t> LrCurve::steepest() const {
 double rate_of_search(int64_t t) { return 1e-8 * std::pow(1e8, double(t) / double(kRates - 1)); }
 
 LrCurve find_lr(const RunRequest& request, Optimizer& optimizer, const std::function<void(const LrCurve&)>& told) {
+  HeldWeights held(request);
+  held.apply(0);
   Rehearsal rehearsal(request);
   if (rehearsal.step().is_manual) {
     throw with_help(error_at(rehearsal.step().location, err::settings_contradict,

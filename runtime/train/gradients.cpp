@@ -55,8 +55,26 @@ Gradients::Gradients(ModelRoot& root, const Ranks& ranks, const GradientTravel& 
   for (const auto& optimizer : root.state().optimizers) {
     OfOptimizer& one = all_.emplace_back();
     one.optimizer = optimizer.get();
-    one.weights = trained(*optimizer);
   }
+  find_trained();
+}
+
+void Gradients::find_trained() {
+  are_held_ = false;
+  for (OfOptimizer& one : all_) {
+    one.weights = trained(*one.optimizer);
+    are_held_ = are_held_ || one.weights.size() < one.optimizer->weights().size();
+  }
+}
+
+void Gradients::trains_changed() {
+  times_before_ = times();
+  for (OfOptimizer& one : all_) {
+    one.sum.reset();
+    one.mark = at::Tensor();
+  }
+  find_trained();
+  backward_.trains_changed();
 }
 
 Gradients::OfOptimizer& Gradients::of(const Optimizer& optimizer) {
@@ -74,6 +92,7 @@ void Gradients::begin_window(bool may_differ) {
 
 void Gradients::add(const at::Tensor& loss, const Optimizer& optimizer, bool keep_graph, bool is_finite) {
   OfOptimizer& one = of(optimizer);
+  if (one.weights.empty()) return;  // on no rank: nothing of it trains now
   one.is_open = true;
   if (is_finite) {
     one.came.share += share_;
@@ -82,9 +101,10 @@ void Gradients::add(const at::Tensor& loss, const Optimizer& optimizer, bool kee
     one.came.bad++;
     one.came.is_bad_here = true;
   }
-  if (ranks_.world() > 1 && is_last_row_) return add_summed(loss, one, keep_graph);
+  const bool has_gradient = !are_held_ || Backward::reaches(loss);
+  if (ranks_.world() > 1 && is_last_row_) return add_summed(has_gradient ? loss : at::Tensor(), one, keep_graph);
   // What is not finite is dropped with the whole window; but the other ranks may need this one's part of the pass.
-  if (is_finite || ranks_.world() > 1) backward_.run(loss, share_, &optimizer, keep_graph);
+  if (has_gradient && (is_finite || ranks_.world() > 1)) backward_.run(loss, share_, &optimizer, keep_graph);
 }
 
 Gradients::Came Gradients::take(const Optimizer& optimizer) {
@@ -232,7 +252,7 @@ void Gradients::add_manual(const at::Tensor& loss, bool is_finite) {
     for (size_t i = 0; i < one.weights.size(); i++)
       one.summed[i] = std::exchange(one.weights[i].mutable_grad(), at::Tensor());
   }
-  backward_.run(loss, share_, nullptr, true);
+  if (!are_held_ || Backward::reaches(loss)) backward_.run(loss, share_, nullptr, true);
 }
 
 Gradients::Came Gradients::gather(const Optimizer& optimizer) {

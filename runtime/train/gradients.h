@@ -35,6 +35,8 @@ class Gradients {
 
   /// `may_differ`: the ranks may leave different updates out.
   void begin_window(bool may_differ);
+  /// Other weights train than before, on all ranks. Between windows.
+  void trains_changed();
   /// The row that runs now.
   void set_row(double share, bool is_last) {
     share_ = share;
@@ -80,6 +82,7 @@ class Gradients {
     bool is_whole = false;  ///< some rank has a gradient for each of its weights
   };
 
+  void find_trained();
   OfOptimizer& of(const Optimizer& optimizer);
   GradientSum& sum_of(OfOptimizer& one);
   /// One backward pass of `loss`, which may be undefined, and the sum over ranks beside it.
@@ -108,6 +111,7 @@ class Gradients {
   double share_ = 1;
   bool is_last_row_ = true;
   bool may_differ_ = false;
+  bool are_held_ = false;  ///< some weights that do not train now: a loss may reach no others
   Progress& progress_;
   Option<BucketTrial> trial_;        ///< while it goes on
   double window_s_ = 0;              ///< of summed backward passes, while sizes are tried

@@ -23,7 +23,7 @@ using plan::Recording;
 using plan::Refusal;
 using plan::Stopwatch;
 
-/// What of a batch and of the weights decides the graph, in numbers.
+/// What of a batch decides the graph, in numbers.
 void read_key(const StepInfo& step, const RunRequest& request, const Batch& batch, size_t stream,
               std::vector<int64_t>& key) {
   key = {int64_t(stream), batch.size, is_training()};
@@ -42,7 +42,14 @@ void read_key(const StepInfo& step, const RunRequest& request, const Batch& batc
     key.push_back(int64_t(text.size()));
     key.insert(key.end(), text.begin(), text.end());
   }
-  for (const Entry& entry : request.root.state().weights) key.push_back(In(entry.tensor)->requires_grad());
+}
+
+/// What is held back from training, as `1` for each weight and norm: it decides the graph, too. "" where everything trains.
+void read_held(const RunRequest& request, Str& held) {
+  held.clear();
+  for (const Entry& entry : request.root.state().weights) held += In(entry.tensor)->requires_grad() ? '0' : '1';
+  for (const Entry& entry : request.root.state().buffers) held += rests(entry.tensor.impl()) ? '1' : '0';
+  if (held.find('1') == Str::npos) held.clear();
 }
 
 bool holds(const std::vector<plan::Guard>& guards, const Context& cx) {
@@ -166,6 +173,7 @@ class PlanRunner : public StepRunner {
   /// Null where `step` runs op by op.
   PlannedStep* plan_for(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number) {
     if (session_.planned_forms.runs_op_by_op(step.name)) return nullptr;
+    forget_other_weights();
     read_key(step, session_.request, batch, stream, key_);
     if (may_come_once(step) && met_[&step].insert(key_).second) return nullptr;
     std::vector<Planned>& plans = plans_of_[&step][key_];
@@ -180,6 +188,14 @@ class PlanRunner : public StepRunner {
       if (refusal) return give_up(step, *refusal);
     }
     return known->step.get();
+  }
+
+  /// Plans of steps that trained other weights are of no use any more.
+  void forget_other_weights() {
+    read_held(session_.request, held_now_);
+    if (held_now_ == held_) return;
+    held_ = held_now_;
+    plans_of_.clear();
   }
 
   /// What tells that the step does not do the same in each run: a second recording.
@@ -207,7 +223,7 @@ class PlanRunner : public StepRunner {
     Recording recording = record(step, batch, stream, number, times, nullptr, [&](const Recording& found) {
       refusal = found.refusal;
       if (refusal) return;
-      is_admitted = session_.planned_forms.admits(step.name, form_of(key, found.guards));
+      is_admitted = session_.planned_forms.admits(step.name, held_, form_of(key, found.guards));
       if (!is_admitted) return;
       planned = std::make_unique<PlannedStep>(found);
       refusal = planned->refusal();
@@ -300,6 +316,7 @@ class PlanRunner : public StepRunner {
   std::map<const StepInfo*, std::set<std::vector<int64_t>>> met_;  ///< forms, where they may come once
   std::map<Str, Str> op_by_op_;                                    ///< steps, and why
   std::vector<int64_t> key_;
+  Str held_, held_now_;  ///< of the plans that there are, and where it is read
   double planning_s_ = 0;
 };
 

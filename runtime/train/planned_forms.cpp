@@ -14,8 +14,8 @@ void visit_texts(Archive& archive, const Str& name, std::set<Str>& texts) {
 
 }  // namespace
 
-bool PlannedForms::admits(const Str& step, const Str& form) {
-  std::set<Str>& known = forms_[step];
+bool PlannedForms::admits(const Str& step, const Str& held, const Str& form) {
+  std::set<Str>& known = forms_[held.empty() ? step : step + " without " + held];
   if (known.contains(form)) return true;
   if (known.size() >= kMost) return false;
   known.insert(form);

@@ -15,8 +15,8 @@ namespace ltr {
 class PlannedForms {
  public:
   /// Whether `form` of `step` may have a plan; it counts as planned from now on. More than a few are not worth it: what comes in
-  /// ever new forms is slower to plan than to run.
-  bool admits(const Str& step, const Str& form);
+  /// ever new forms is slower to plan than to run. `held` says which weights do not train: with others it counts anew.
+  bool admits(const Str& step, const Str& held, const Str& form);
   bool runs_op_by_op(const Str& step) const { return op_by_op_.contains(step); }
   void give_up(const Str& step) { op_by_op_.insert(step); }
 
@@ -29,7 +29,7 @@ class PlannedForms {
   std::set<Str> op_by_op_;
 };
 
-/// What of a batch, the weights and the host decides the graph, as a text. `guards`: what the host was asked, and said.
+/// What of a batch and the host decides the graph, as a text. `guards`: what the host was asked, and said.
 Str form_of(const Str& key, const std::vector<plan::Guard>& guards);
 
 }  // namespace ltr

@@ -109,6 +109,8 @@ class Session : public Context {
   bool has_updated() const { return has_updated_; }
   /// Updates that the last row did not reach.
   void finish_window();
+  /// Other weights train than before, on all ranks. Between windows.
+  void trains_changed() { gradients_.trains_changed(); }
   GradientSum::Times exchange_times() const { return gradients_.times(); }
 
   /// Counts records that were left out. What is new of them goes to `faults/bad_records.jsonl` of a fit's folder.

@@ -11,7 +11,7 @@ namespace ltr {
 
 namespace {
 
-constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGHUP};
 
 constexpr const char* kEndsWork = "\nfinishing this step, then saving; again to stop without saving\n";
 constexpr const char* kEndsSearch = "\nending the search, which leaves nothing to save\n";

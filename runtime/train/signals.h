@@ -14,7 +14,7 @@ namespace ltr {
 /// what it exits with is known.
 enum class SignalPhase : int { Start, Gather, Search, Work, End, Over };
 
-/// Catches SIGINT, SIGTERM, SIGUSR1 and SIGHUP (unless `nohup` ignores it) while it lives, and to the end of the process if it
+/// Catches SIGINT, SIGTERM, SIGUSR1, SIGUSR2 and SIGHUP (unless `nohup` ignores it) while it lives, and to the end of the process if it
 /// goes when that is over. One inside another, as in a `fit` under `ltr::main`, changes nothing.
 class SignalWatch {
  public:
@@ -35,7 +35,7 @@ class SignalWatch {
   static void set_last_act(void (*act)());
 
  private:
-  struct sigaction before_[4];
+  struct sigaction before_[5];
   bool is_outermost_;
 };
 

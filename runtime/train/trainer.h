@@ -106,7 +106,7 @@ struct Best {
 
 struct FitReport {
   int signal = 0;  ///< that ended it
-  /// 0 finished, early stop, `stop()`; 4 not finite; 75 after SIGTERM or SIGUSR1; 130 after SIGINT.
+  /// 0 finished, early stop, `stop()`; 4 not finite; 75 after SIGTERM, SIGUSR1, SIGUSR2 or SIGHUP; 130 after SIGINT.
   int exit_code = 0;
   Str outcome;  ///< "finished" "early stop" "stopped" "interrupted" "not finite"
   Str reason;   ///< in words, "" if finished as planned

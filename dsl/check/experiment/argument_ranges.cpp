@@ -82,9 +82,11 @@ struct Ranges {
 
   void check_value(const std::string& name, const ExprView& written, const std::vector<std::string>& paths) {
     if (written.span.is_empty()) return;  // a default of the library
-    const bool is_of_numbers = is_made_of(written.type, {Kind::Int, Kind::Float, Kind::Period, Kind::Duration,
-                                                         Kind::Bytes, Kind::Option, Kind::Tuple, Kind::List});
-    if (!is_of_numbers) return;
+    // A list of pairs may have names beside its numbers.
+    const bool may_have_numbers =
+        is_made_of(written.type, {Kind::Int, Kind::Float, Kind::Period, Kind::Duration, Kind::Bytes, Kind::Option,
+                                  Kind::Tuple, Kind::List, Kind::Str});
+    if (!may_have_numbers) return;
     const Wired value = wired(written);
     const auto rule = broken_by(value.expr, paths, cx.program);
     const Span place = value.given.is_empty() ? written.span : value.given;

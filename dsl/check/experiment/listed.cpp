@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "dsl/check/declarations/declarations.h"
+#include "dsl/check/experiment/settings.h"
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/call.h"
 #include "dsl/check/library/library_call.h"
@@ -101,7 +102,7 @@ bool check_periods(const node::Call& call, Context& cx) {
 /// `callbacks { … }` and `loggers { … }`: calls of the library or of the program's own callbacks.
 std::optional<Expr> check_listed(const ast::Expr& value, const std::string& what, Kind kind, Scope& scope) {
   Context& cx = scope.cx;
-  static const std::set<std::string> kLater = {"Wandb", "Comet", "Jsonl", "Swa", "Unfreeze", "Notify", "StopOnSignal"};
+  static const std::set<std::string> kLater = {"Wandb", "Comet", "Jsonl"};
   const auto* call = value.get<ast::Call>();
   const std::optional<ast::Name> name = call != nullptr ? name_written(*call->callee) : std::nullopt;
   if (!name && name_written(value)) return report_listed_name(*name_written(value), value.span, what, kind, scope);
@@ -115,6 +116,14 @@ std::optional<Expr> check_listed(const ast::Expr& value, const std::string& what
   site.given = given_of(*call);
   for (Given& given : site.given) {
     if (given.name && given.name->text == "filename") given.checked = filename_pattern(*given.value, cx);
+    const bool is_receiver =
+        name->text == "Notify" && (given.name ? given.name->text == "to" : &given == &site.given[0]);
+    if (!is_receiver || given.value == nullptr) continue;
+    given.checked = check_setting_call(*given.value, {"slack", "teams", "discord", "webhook"}, scope);
+    if (given.checked) continue;
+    cx.report(diag::wrong_argument(given.value->span, "`to` of `Notify` is an address of a chat or server")
+                  .help("`slack(env(\"SLACK_WEBHOOK\"))`, or `teams`, `discord`, `webhook`"));
+    return std::nullopt;
   }
   const Symbol* symbol = cx.graph.find(scope.module, name->text);
   if (symbol != nullptr && symbol->kind == SymbolKind::Op && fn_of(cx, *symbol).result.kind == kind) {
@@ -208,8 +217,29 @@ void check_checkpoint_folders(Context& cx, const Experiment& experiment) {
 
 }  // namespace
 
+namespace {
+
+/// Rounds have one set of weights: those of one callback that averages.
+void check_averages(Context& cx, const Experiment& experiment) {
+  const Expr* first = nullptr;
+  for (const Expr& one : experiment.callbacks) {
+    const auto* call = one.get<node::Call>();
+    if (call == nullptr || (call->op != library::Id::Ema && call->op != library::Id::Swa)) continue;
+    const bool is_other = first != nullptr && first->get<node::Call>()->op != call->op;
+    if (is_other && !is_reported(cx, diagnostics::Code::E0309, one.span)) {
+      cx.report(diag::wrong_argument(one.span, "`" + call->name + "` and `" + first->get<node::Call>()->name +
+                                                   "` both average the weights, and rounds can have one of them")
+                    .label(first->span, "the other one"));
+    }
+    if (first == nullptr) first = &one;
+  }
+}
+
+}  // namespace
+
 void check_listed_twice(Context& cx, const Experiment& experiment) {
   check_checkpoint_folders(cx, experiment);
+  check_averages(cx, experiment);
   const auto check = [&](const std::vector<Expr>& listed) {
     std::vector<std::pair<std::string, Span>> before;
     for (const Expr& one : listed) {
@@ -220,7 +250,8 @@ void check_listed_twice(Context& cx, const Experiment& experiment) {
         const auto* file = cx.at(call->args[0].value).get<node::StrConst>();
         if (file == nullptr) continue;
         what += "(file = \"" + file->text + "\")";
-      } else if (call->op != library::Id::Ema && call->op != library::Id::TensorBoardLogger) {
+      } else if (call->op != library::Id::Ema && call->op != library::Id::Swa &&
+                 call->op != library::Id::TensorBoardLogger) {
         continue;
       }
       const auto first =

@@ -22,7 +22,10 @@ Expr check_env(CallSite& site) {
                              .help("only settings of an experiment that ask for a secret take one"));
     return error;
   }
-  return op_expr(library::Id::Env, Type::of(Kind::Secret), site.span, {site.scope.cx.keep(std::move(name))});
+  // It stays a name: the program that runs asks for the value.
+  return Expr{
+      Type::of(Kind::Secret), site.span,
+      node::Call{.name = "env", .op = library::Id::Env, .args = {{"name", site.scope.cx.keep(std::move(name))}}}};
 }
 
 }  // namespace ltr::check

@@ -46,6 +46,7 @@ std::optional<Kind> host_kind(const std::string& name) {
                                                      {"initializer", Kind::Initializer},
                                                      {"trainer_value", Kind::TrainerValue},
                                                      {"draw", Kind::Draw},
+                                                     {"receiver", Kind::TrainerValue},
                                                      {"facts", Kind::Facts},
                                                      {"vocabulary", Kind::Vocabulary},
                                                      {"tokenizer", Kind::Tokenizer},

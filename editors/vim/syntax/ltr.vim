@@ -14,8 +14,8 @@ syntax keyword ltrKeyword histogram text epoch both bar while every no_grad scan
 syntax keyword ltrOperatorWord and or not in as if then else
 syntax keyword ltrConstant true false none
 syntax keyword ltrType bf16 bool bytes draw duration f16 f32 f64 facts float i16 i32 i64 i8 initializer int
-syntax keyword ltrType list logger one_of option path period schedule secret series str stream tokenizer
-syntax keyword ltrType trainer_value u8 vocabulary weights
+syntax keyword ltrType list logger one_of option path period receiver schedule secret series str stream
+syntax keyword ltrType tokenizer trainer_value u8 vocabulary weights
 syntax keyword ltrFunction abs adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d
 syntax keyword ltrFunction adaptive_max_pool2d alibi all any arange argmax argmin arrow asha attention audio
 syntax keyword ltrFunction auto_contrast avg_pool1d avg_pool2d avg_pool3d balance batch_norm bce
@@ -24,12 +24,12 @@ syntax keyword ltrFunction celu center_crop chain chars chunk cifar10 cifar100 c
 syntax keyword ltrFunction clone close collate color_jitter concat confusion_counts constant contains
 syntax keyword ltrFunction contrastive conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
 syntax keyword ltrFunction corrcoef cos cosine cosine_embedding cosine_restarts cosine_similarity count counted
-syntax keyword ltrFunction cov cross cross_entropy csv ctc cumprod cumsum cutmix cyclic diagonal dice dropout
-syntax keyword ltrFunction dropout2d edit_distances einsum elu embedding end_epoch ends_with equal equalize erf
-syntax keyword ltrFunction exp expand exponential eye fashion_mnist filter find flatten flip floor focal folds
-syntax keyword ltrFunction fraction full gather gaussian_blur gaussian_nll gelu glu grad gradcheck grayscale
-syntax keyword ltrFunction group_norm gru hardshrink hardsigmoid hardswish hardtanh hf_dataset hinge huber idx
-syntax keyword ltrFunction image_folder image_grid index_select instance_norm int_uniform interpolate
+syntax keyword ltrFunction cov cross cross_entropy csv ctc cumprod cumsum cutmix cyclic diagonal dice discord
+syntax keyword ltrFunction dropout dropout2d edit_distances einsum elu embedding end_epoch ends_with equal
+syntax keyword ltrFunction equalize erf exp expand exponential eye fashion_mnist filter find flatten flip floor
+syntax keyword ltrFunction focal folds fraction full gather gaussian_blur gaussian_nll gelu glu grad gradcheck
+syntax keyword ltrFunction grayscale group_norm gru hardshrink hardsigmoid hardswish hardtanh hf_dataset hinge
+syntax keyword ltrFunction huber idx image_folder image_grid index_select instance_norm int_uniform interpolate
 syntax keyword ltrFunction inverse_sqrt isfinite isnan jaccard join jsonl kaiming_normal kaiming_uniform kl_div
 syntax keyword ltrFunction kron l1 layer_norm leaky_relu length lerp linear linear_warmup linspace log10 log1p
 syntax keyword ltrFunction log2 log_softmax log_uniform logaddexp logcumsumexp logsigmoid logsumexp lower lstm
@@ -44,13 +44,14 @@ syntax keyword ltrFunction random_flip_pair random_perspective random_resized_cr
 syntax keyword ltrFunction random_rotation random_rotation_pair random_vflip random_vflip_pair randperm range
 syntax keyword ltrFunction ranks relu relu6 repeat replace reshape resize resize_pair rms_norm rnn roll rope
 syntax keyword ltrFunction round rsqrt sample save save_png scatter scatter_add score_curve searchsorted select
-syntax keyword ltrFunction selu sequential sharpness shuffle sigmoid sigmoid_focal sign silu sin smooth_l1
-syntax keyword ltrFunction soft_cross_entropy soft_margin softmax softplus softshrink softsign solarize sort
-syntax keyword ltrFunction split sqlite sqrt square squeeze stack starts_with std stop stop_grad strip swiglu
-syntax keyword ltrFunction synthetic take tan tanh tanhshrink tar_shards text_chars text_lines threshold
-syntax keyword ltrFunction to_float token_shards tokenize topk trace tracked transpose tril triplet_margin triu
-syntax keyword ltrFunction trivial_augment trunc trunc_normal tversky unfold uniform unique unsqueeze upper var
-syntax keyword ltrFunction vocab window wsd xavier_normal xavier_uniform zeros zip
+syntax keyword ltrFunction selu sequential sharpness shuffle sigmoid sigmoid_focal sign silu sin slack
+syntax keyword ltrFunction smooth_l1 soft_cross_entropy soft_margin softmax softplus softshrink softsign
+syntax keyword ltrFunction solarize sort split sqlite sqrt square squeeze stack starts_with std stop stop_grad
+syntax keyword ltrFunction strip swiglu synthetic take tan tanh tanhshrink tar_shards teams text_chars
+syntax keyword ltrFunction text_lines threshold to_float token_shards tokenize topk trace tracked transpose
+syntax keyword ltrFunction tril triplet_margin triu trivial_augment trunc trunc_normal tversky unfold uniform
+syntax keyword ltrFunction unique unsqueeze upper var vocab webhook window wsd xavier_normal xavier_uniform
+syntax keyword ltrFunction zeros zip
 syntax keyword ltrBlock AUROC Accuracy Adadelta Adafactor Adagrad Adam AdamW Adamax AdaptiveAvgPool1d
 syntax keyword ltrBlock AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AlphaDropout
 syntax keyword ltrBlock AveragePrecision AvgPool1d AvgPool2d AvgPool3d BLEUScore BatchNorm1d BatchNorm2d
@@ -71,22 +72,24 @@ syntax keyword ltrBlock MeanAbsolutePercentageError MeanIoU MeanMetric MeanSquar
 syntax keyword ltrBlock MinMetric MinkowskiDistance Mlflow MultiheadAttention MultilabelAUROC
 syntax keyword ltrBlock MultilabelAccuracy MultilabelAveragePrecision MultilabelExactMatch MultilabelF1Score
 syntax keyword ltrBlock MultilabelFBetaScore MultilabelHammingDistance MultilabelPrecision MultilabelRecall
-syntax keyword ltrBlock MultilabelSpecificity Muon NAdam PReLU PeakSignalNoiseRatio PearsonCorrCoef Perplexity
-syntax keyword ltrBlock PixelShuffle PixelUnshuffle Precision ProgressBar R2Score RAdam RMSNorm RMSprop RNN
-syntax keyword ltrBlock RNNCell ROUGEScore Recall ReflectionPad1d ReflectionPad2d RelativeSquaredError
-syntax keyword ltrBlock ReplicationPad1d ReplicationPad2d RetrievalFallOut RetrievalHitRate RetrievalMAP
-syntax keyword ltrBlock RetrievalMRR RetrievalNormalizedDCG RetrievalPrecision RetrievalRPrecision
-syntax keyword ltrBlock RetrievalRecall RootMeanSquaredError Rprop RunningMean SGD SamplePredictions
-syntax keyword ltrBlock ScaleInvariantSignalDistortionRatio SignalNoiseRatio SpearmanCorrCoef Specificity
-syntax keyword ltrBlock SpikeGuard StatScores StochasticDepth StructuralSimilarityIndexMeasure SumMetric
-syntax keyword ltrBlock Summary SymmetricMeanAbsolutePercentageError SyncBatchNorm TensorBoard Throughput Timer
+syntax keyword ltrBlock MultilabelSpecificity Muon NAdam Notify PReLU PeakSignalNoiseRatio PearsonCorrCoef
+syntax keyword ltrBlock Perplexity PixelShuffle PixelUnshuffle Precision ProgressBar R2Score RAdam RMSNorm
+syntax keyword ltrBlock RMSprop RNN RNNCell ROUGEScore Recall ReflectionPad1d ReflectionPad2d
+syntax keyword ltrBlock RelativeSquaredError ReplicationPad1d ReplicationPad2d RetrievalFallOut
+syntax keyword ltrBlock RetrievalHitRate RetrievalMAP RetrievalMRR RetrievalNormalizedDCG RetrievalPrecision
+syntax keyword ltrBlock RetrievalRPrecision RetrievalRecall RootMeanSquaredError Rprop RunningMean SGD
+syntax keyword ltrBlock SamplePredictions ScaleInvariantSignalDistortionRatio SignalNoiseRatio SpearmanCorrCoef
+syntax keyword ltrBlock Specificity SpikeGuard StatScores StochasticDepth StopOnSignal
+syntax keyword ltrBlock StructuralSimilarityIndexMeasure SumMetric Summary Swa
+syntax keyword ltrBlock SymmetricMeanAbsolutePercentageError SyncBatchNorm TensorBoard Throughput Timer
 syntax keyword ltrBlock TotalVariation TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer
-syntax keyword ltrBlock TweedieDevianceScore Unfold Upsample WeightedMeanAbsolutePercentageError WordErrorRate
-syntax keyword ltrBlock WordInfoLost WordInfoPreserved ZeroPad1d ZeroPad2d ZeroPad3d bert convnext_base
-syntax keyword ltrBlock convnext_small convnext_tiny distilbert efficientnet forecaster gpt2 image_classifier
-syntax keyword ltrBlock language_model lenet llama lstm_forecaster mlp mobilenet_v2 resnet18 resnet34 resnet50
-syntax keyword ltrBlock segmenter swin_b swin_s swin_t t5 tabular_classifier tabular_regressor text_classifier
-syntax keyword ltrBlock unet vgg11 vgg11_bn vgg13 vgg13_bn vgg16 vgg16_bn vgg19 vgg19_bn vit_b16
+syntax keyword ltrBlock TweedieDevianceScore Unfold Unfreeze Upsample WeightedMeanAbsolutePercentageError
+syntax keyword ltrBlock WordErrorRate WordInfoLost WordInfoPreserved ZeroPad1d ZeroPad2d ZeroPad3d bert
+syntax keyword ltrBlock convnext_base convnext_small convnext_tiny distilbert efficientnet forecaster gpt2
+syntax keyword ltrBlock image_classifier language_model lenet llama lstm_forecaster mlp mobilenet_v2 resnet18
+syntax keyword ltrBlock resnet34 resnet50 segmenter swin_b swin_s swin_t t5 tabular_classifier
+syntax keyword ltrBlock tabular_regressor text_classifier unet vgg11 vgg11_bn vgg13 vgg13_bn vgg16 vgg16_bn
+syntax keyword ltrBlock vgg19 vgg19_bn vit_b16
 syntax keyword ltrHook run_start run_end fit_start fit_end sanity_start sanity_end train_start train_end
 syntax keyword ltrHook train_epoch_start train_epoch_end train_batch_start train_batch_end before_backward
 syntax keyword ltrHook after_backward before_step after_step val_epoch_start val_epoch_end val_batch_start

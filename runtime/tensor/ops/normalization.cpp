@@ -7,6 +7,7 @@
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/joint_norm.h"
 #include "runtime/tensor/mode.h"
+#include "runtime/tensor/norm_means.h"
 #include "runtime/tensor/precision.h"
 
 namespace ltr {
@@ -61,12 +62,14 @@ Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, 
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& mean, const Tensor& var,
                   const Tensor& seen, double momentum, double eps) {
   return guarded([&] {
+    NormMeans* const means = is_training() ? NormMeans::here() : nullptr;
+    const double part = means != nullptr ? means->part(aten(mean), aten(var), aten(seen)) : momentum;
     if (const JointSum* joint = joint_sum(); joint != nullptr && is_training()) {
       {
         const NoGrad no_grad;
         In(seen)->add_(1);
       }
-      return give(joint_batch_norm(*joint, aten(x), aten(weight), aten(bias), aten(mean), aten(var), momentum, eps));
+      return give(joint_batch_norm(*joint, aten(x), aten(weight), aten(bias), aten(mean), aten(var), part, eps));
     }
     if (is_training()) {
       const In values(x);
@@ -88,7 +91,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, con
     };
     return give(in_one_order(aten(x), [&](const at::Tensor& values) {
       return at::batch_norm(values, optional_aten(weight), optional_aten(bias), running(mean), running(var),
-                            is_training(), momentum, eps, false);
+                            is_training(), part, eps, false);
     }));
   });
 }

@@ -17,7 +17,7 @@ def rows(path, pattern):
 
 
 # Checked, but no run takes them yet.
-REFUSED = {"FreezeUntil", "Mlflow"}
+REFUSED = {"Mlflow"}
 # `"…"` without values is one token; only functions of the library take streams.
 NEVER = {"string: { ( STR_TEXT | INTERP_BEGIN expr [ INTERP_FORMAT ] INTERP_END ) } is absent", 'type: "stream"'}
 

@@ -38,7 +38,11 @@ TOPOLOGY = ("precision = f32", "precision = f64", "nodes = 1", "sync_batchnorm =
 LOGGERS = ("Csv()", "TensorBoard()")
 CALLBACKS = ("Checkpoint(monitor = val.loss)", "GradNorm()", "LrMonitor()", "Throughput()", "Timer()", "Ema(decay = 0.5)",
              "EarlyStop(monitor = val.loss, patience = 2)", "DeviceStats()", 'Histograms(every = 1 epoch)', "Summary()", "ProgressBar()",
-             "SpikeGuard()", "SamplePredictions(n = 2)", 'ImageGrid("x", n = 3, every = 2 steps)')
+             "SpikeGuard()", "SamplePredictions(n = 2)", 'ImageGrid("x", n = 3, every = 2 steps)', 'FreezeUntil("head.weight", epoch = 1)',
+             'FreezeUntil("net", epoch = 1, growth = 1.5, train_norm = false)', 'Unfreeze([("head.bias", 1)], lr_ratio = 0.5)',
+             "Swa(lr = 0.01, start = 0.0)", "StopOnSignal(signal = usr2, requeue = never)")
+# Runs have no server to tell.
+RECEIVERS = ("slack", "teams", "discord", "webhook")
 REDUCTIONS = {
     "sum": ("f64", "0.0", "{} + mean(x).to(f64)"), "mean": ("f64", "0.0", "mean(x).to(f64)"), "min": ("f64", "0.0", "minimum({}, min(x).to(f64))"),
     "max": ("f64", "0.0", "maximum({}, max(x).to(f64))"), "cat": ("float[?]", "zeros(0)", "cat([{}, x.flatten()])"),
@@ -273,12 +277,16 @@ class Variety:
         items = [item for name, item in chosen.items() if not any(name in some for some in unfit)]
         rng.shuffle(items)
         callbacks = [one.replace("val.loss", self.monitor) for one in dealt(rng, CALLBACKS, self.turn, 5)] + rng.sample(("Watch()", "Nothing()"), 1)
+        # Rounds have one set of weights.
+        if any(one.startswith("Swa") for one in callbacks):
+            callbacks = [one for one in callbacks if not one.startswith("Ema")]
+        tells = f'Notify({RECEIVERS[self.turn % len(RECEIVERS)]}(env("NO_HOOK")), on = [{rng.choice(("start, finish", "fail", "best"))}], every = {rng.choice(("none", "5 min"))})'
         sections = ["data = Made()", "model = Net(lr)", "topology = one", "trainer " + self.entries(items),
                     "callbacks " + self.entries(callbacks), "loggers " + self.entries(rng.sample(LOGGERS, rng.randint(0, 2))),
                     'tags { kind = "random", of = "forms" }', self.sweep()]
         self.parts += ["", f"experiment e {self.entries(sections, '')}",
                        "experiment longer amends e " + self.entries(
-                           ["topology = many", f"callbacks += {{ {'Watch' if 'Nothing()' in callbacks else 'Nothing'}() }}", "tags { }",
+                           ["topology = many", f"callbacks += {{ {'Watch' if 'Nothing()' in callbacks else 'Nothing'}(), {tells} }}", "tags { }",
                             rng.choice(("set lr = 0.02", "set lr = 0.02, size = 4"))], "")]
 
     def sweep(self):

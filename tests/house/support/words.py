@@ -3,7 +3,7 @@ import importlib.util
 import re
 
 # Types that only declarations of the library write.
-LIBRARY_TYPES = {"optimizer", "stream", "schedule", "logger", "callback", "initializer", "trainer_value", "draw"}
+LIBRARY_TYPES = {"optimizer", "stream", "schedule", "logger", "callback", "initializer", "trainer_value", "draw", "receiver"}
 
 
 def generator_of_editors(source):

@@ -1,0 +1,90 @@
+#include "doors/http_send.h"
+
+#include <curl/curl.h>
+#include <dlfcn.h>
+
+namespace ltr::doors {
+
+namespace {
+
+/// libcurl, loaded when the first message leaves: programs that send none need none, and start without it.
+struct Curl {
+  decltype(&curl_easy_init) init = nullptr;
+  decltype(&curl_easy_setopt) set = nullptr;
+  decltype(&curl_easy_perform) perform = nullptr;
+  decltype(&curl_easy_getinfo) info = nullptr;
+  decltype(&curl_easy_strerror) text = nullptr;
+  decltype(&curl_easy_cleanup) cleanup = nullptr;
+  decltype(&curl_slist_append) append = nullptr;
+  decltype(&curl_slist_free_all) free_list = nullptr;
+
+  Curl() {
+    void* library = ::dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return;
+    const auto find = [&](auto& function, const char* name) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(library, name));
+      return function != nullptr;
+    };
+    is_there = find(init, "curl_easy_init") && find(set, "curl_easy_setopt") && find(perform, "curl_easy_perform") &&
+               find(info, "curl_easy_getinfo") && find(text, "curl_easy_strerror") &&
+               find(cleanup, "curl_easy_cleanup") && find(append, "curl_slist_append") &&
+               find(free_list, "curl_slist_free_all");
+  }
+  bool is_there = false;
+};
+
+const Curl& curl() {
+  static const Curl loaded;
+  return loaded;
+}
+
+/// Of an answer no more is kept than anybody asks for.
+constexpr size_t kMostBytes = 65536;
+
+size_t take_bytes(char* data, size_t size, size_t count, void* user) {
+  auto& body = *static_cast<std::string*>(user);
+  body.append(data, std::min(size * count, kMostBytes - std::min(body.size(), kMostBytes)));
+  return size * count;
+}
+
+int look(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  return static_cast<const std::atomic<bool>*>(user)->load() ? 1 : 0;
+}
+
+}  // namespace
+
+HttpAnswer send_json(const std::string& method, const std::string& url, const std::string& json, double limit_s,
+                     const std::atomic<bool>& is_called_off) {
+  HttpAnswer answer;
+  const Curl& lib = curl();
+  CURL* handle = lib.is_there ? lib.init() : nullptr;
+  if (handle == nullptr) {
+    answer.problem = lib.is_there ? "libcurl cannot begin" : "libcurl.so.4 is not there";
+    return answer;
+  }
+  curl_slist* headers = lib.append(nullptr, "Content-Type: application/json");
+  lib.set(handle, CURLOPT_URL, url.c_str());
+  lib.set(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+  lib.set(handle, CURLOPT_CUSTOMREQUEST, method.c_str());
+  lib.set(handle, CURLOPT_POSTFIELDSIZE, long(json.size()));
+  lib.set(handle, CURLOPT_POSTFIELDS, json.c_str());
+  lib.set(handle, CURLOPT_HTTPHEADER, headers);
+  lib.set(handle, CURLOPT_TIMEOUT_MS, long(limit_s * 1000));
+  lib.set(handle, CURLOPT_NOSIGNAL, 1L);  // the process has signals of its own
+  lib.set(handle, CURLOPT_WRITEFUNCTION, &take_bytes);
+  lib.set(handle, CURLOPT_WRITEDATA, &answer.body);
+  lib.set(handle, CURLOPT_NOPROGRESS, 0L);
+  lib.set(handle, CURLOPT_XFERINFOFUNCTION, &look);
+  lib.set(handle, CURLOPT_XFERINFODATA, &is_called_off);
+  const CURLcode code = lib.perform(handle);
+  if (code == CURLE_OK) {
+    lib.info(handle, CURLINFO_RESPONSE_CODE, &answer.status);
+  } else {
+    answer.problem = lib.text(code);
+  }
+  lib.free_list(headers);
+  lib.cleanup(handle);
+  return answer;
+}
+
+}  // namespace ltr::doors
