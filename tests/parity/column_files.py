@@ -229,7 +229,7 @@ def refusals(folder):
     one = [("x", "float", "float", "S")]
     reader = Reader(folder, "wrong", 'parquet("a.parquet")', one)
     for title, column, words in (("a text for a number", pa.array(["many"]), ("the column x holds string", "float")),
-                                 ("dates", pa.array([0], pa.timestamp("s")), ("holds timestamp[s]", "timestamp()")),
+                                 ("dates", pa.array([0], pa.timestamp("s")), ("holds timestamp[", "timestamp()")),
                                  ("lists", pa.array([[1.0]]), ("holds list<",)), ("a truth", pa.array([True]), ("holds bool",))):
         pq.write_table(pa.table({"x": column}), reader / "a.parquet")
         reader.refuses(title, "R3002", "a.parquet", *words)
@@ -257,7 +257,7 @@ def refusals(folder):
     pq.write_table(pa.table({"x": [1, None, 3]}), skipping / "a.parquet")
     same("a bad row is left out", skipping, [{"x": 1}, {"x": 3}])
     pq.write_table(pa.table({"x": pa.array([], pa.int64())}), skipping / "a.parquet")
-    same("a file without rows", skipping, [])
+    skipping.refuses("a file without rows", "R3005", "no batch")
     (skipping / "a.parquet").unlink()
     skipping.refuses("a file that is not there", "R3001", "a.parquet")
 
