@@ -3,17 +3,21 @@
 
 Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these.
 """
+import csv
 import gzip
 import json
+import math
 import pathlib
 import re
+import shlex
 import shutil
+import struct
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from harness import EXAMPLES, LTRC, build, check, finish, fit, newest, run, scratch
 
-NAMES = ("iris", "mnist", "keras_cnn", "forecast", "gan", "char_gpt", "outlook", "vae", "sweep")
+NAMES = ("iris", "mnist", "keras_cnn", "forecast", "gan", "char_gpt", "outlook", "vae", "sweep", "segmentation", "text", "tabular", "recommender", "pretrain")
 WITH_TESTS = {"iris": 0, "mnist": 3, "gan": 1, "char_gpt": 2, "outlook": 1, "vae": 1}
 
 
@@ -83,6 +87,69 @@ def mnist_predicts(program, folder):
           f"{right} {result.text}")
 
 
+def told(result, series):
+    """The last value of a series in what `fit` printed; nan if there is none."""
+    found = re.findall(rf"{series} ([-0-9.e]+)", result.text)
+    return float(found[-1]) if found else math.nan
+
+
+def figures(programs, folder):
+    """Less training than the README speaks of, and the figures that it leads to already."""
+    runs = folder / "runs-figures"
+    result = fit(programs["segmentation"], runs, "--epochs", 1, "--limit-val", 2, "--width", 4)
+    check("segmentation: digits are found after an epoch", result.returncode == 0 and told(result, "val/iou") > 0.7, result.text)
+    result = fit(programs["text"], runs, "--epochs", 3)
+    check("text: half of the languages after three", result.returncode == 0 and told(result, "val/acc") > 0.5, result.text)
+    written = folder / "said.csv"
+    result = run(programs["text"], "predict", "--out", runs, "--write", written, "--threads", 1)
+    rows = list(csv.DictReader(written.open())) if written.exists() else []
+    check("text predict: surnames with a language", len(rows) == 962 and set(rows[0]) == {"surname", "language", "prob"}, f"{len(rows)} rows {result.text}")
+    result = fit(programs["tabular"], runs)
+    check("tabular: less than 240 g", result.returncode == 0 and told(result, r"best  val/mae") < 240 < 600 < told(result, "val/mae_of_mean"), result.text)
+    result = fit(programs["recommender"], runs, "--epochs", 4)
+    check("recommender: better than what most need", result.returncode == 0 and told(result, "val/recall") > told(result, "val/recall_of_common") + 0.1,
+          result.text)
+
+
+def command(name):
+    """The words behind `ltrc run examples/NAME.ltr fit` in the README's block of commands."""
+    lines = re.findall(rf"^ltrc run examples/{name}\.ltr fit (.*)$", (EXAMPLES / "README.md").read_text(), re.M)
+    return shlex.split(lines[0])
+
+
+def gpt2_trains(folder):
+    """The command of the README, for fewer steps, far from the data."""
+    program = build(EXAMPLES / "gpt2.ltr", folder)
+    result = run(program, "fit", *command("gpt2"), "--steps", 30, "--set", "trainer.val_every=15 steps", "--limit-val", 2, "--threads", 1, "--no-bar",
+                 "--out", folder / "runs-gpt2", cwd=folder)
+    losses = [float(loss) for loss in re.findall(r"val/loss ([0-9.]+)", result.text)]
+    check("gpt2: on Shakespeare's tokens the loss falls", result.returncode == 0 and len(losses) >= 2 and losses[1] < losses[0], result.text)
+
+
+def without_member(file, member):
+    """The bytes of a safetensors file whose names do not begin with `member` any more."""
+    data = file.read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    header = {name.removeprefix(f"{member}."): entry for name, entry in json.loads(data[8:8 + size]).items()}
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data[8 + size:]
+
+
+def finetune_trains(pretrain, folder):
+    """From the weights of pretrain.ltr, as the README has it."""
+    result = fit(pretrain, folder / "runs-pretrain", "--epochs", 1, "--limit-train", 3, "--limit-val", 1, "--set", "data.size=16")
+    check("pretrain: three batches", result.returncode == 0, result.text)
+    weights = folder / "weights/resnet18.safetensors"
+    weights.parent.mkdir()
+    program = build(EXAMPLES / "finetune.ltr", folder)
+    options = (*command("finetune"), "--epochs", 1, "--limit-train", 2, "--limit-val", 1, "--threads", 1, "--no-bar", "--out", folder / "runs-finetune")
+    result = run(program, "fit", *options, cwd=folder)
+    check("finetune: without weights R2010", result.returncode != 0 and "R2010" in result.text, result.text)
+    weights.write_bytes(without_member(newest(folder / "runs-pretrain") / "checkpoints/best/weights.safetensors", "net"))
+    result = run(program, "fit", *options, cwd=folder)
+    check("finetune: from digits to photographs", result.returncode == 0 and math.isfinite(told(result, "val/loss")), result.text)
+
+
 with scratch() as place:
     folder = pathlib.Path(place)
     copies = without_data(folder)
@@ -90,6 +157,10 @@ with scratch() as place:
         verbs(name, program)
     for name, count in WITH_TESTS.items():
         own_tests(name, count)
+    built = {name: build(EXAMPLES / f"{name}.ltr", folder) for name in ("segmentation", "text", "tabular", "recommender", "pretrain")}
+    figures(built, folder)
+    gpt2_trains(folder)
+    finetune_trains(built["pretrain"], folder)
     iris_learns(build(EXAMPLES / "iris.ltr", folder), folder)
     mnist_predicts(build(EXAMPLES / "mnist.ltr", folder), folder)
 finish()
