@@ -192,7 +192,7 @@ TEST_CASE("a run has begun when everything is accepted, and not before") {
   bool has_begun = false;
   const auto begins = [&] { has_begun = true; };
   Run refused;
-  refused.callbacks = {call("Swa", {})};
+  refused.callbacks = {call("Frobnicate", {})};
   RunRequest wrong = refused.request();
   CHECK_THROWS_AS(fit(wrong, begins), Error);
   CHECK_FALSE(has_begun);
@@ -398,8 +398,8 @@ TEST_CASE("what this version lacks is an error that names it") {
     return "none";
   };
   Run callback, nan, monitor;
-  callback.callbacks = {call("Swa", {})};
-  CHECK(code_of(callback) == "R2002: no setting callback Swa in this version");
+  callback.callbacks = {call("Frobnicate", {})};
+  CHECK(code_of(callback) == "R2002: no setting callback Frobnicate in this version");
   nan.trainer.nan = "explode";
   CHECK(code_of(nan).find("stop, skip or raise") != Str::npos);
   monitor.callbacks = {call("EarlyStop", {{"monitor", Value::series("val.accuracy"), "series", {}}})};

@@ -7,6 +7,7 @@ Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sour
 import csv
 import json
 import math
+import os
 import pathlib
 import re
 import shlex
@@ -95,6 +96,20 @@ with scratch() as place:
           not set(drawn(rows("one", "c"))) & set(drawn(table)) and len(rows("one", "c")) == 2, rows("one", "c"))
     result = sweep("one", "a", "--trials", 3)
     check("one that is done is begun anew, with the same first trials", drawn(rows("one", "a", 2)) == drawn(table)[:3], result.text)
+
+    # Fifty trials leave their table and their runs, and nothing elsewhere.
+    elsewhere = [folder / "here", folder / "temporary"]
+    for one in elsewhere:
+        one.mkdir()
+    os.environ["TMPDIR"] = str(elsewhere[1])
+    result = run(program, "sweep", "one", "--out", folder / "many", "--threads", 1, "--trials", 50, "--epochs", 1, "--jobs", 2, cwd=elsewhere[0], timeout=600)
+    del os.environ["TMPDIR"]
+    many, left = rows("one", "many"), folder / "many/one/sweep-0001"
+    trials = {f"trial-{number:03}" for number in range(50)}
+    check("fifty trials", result.returncode == 0 and len(many) == 50 and {row["state"] for row in many} == {"finished"}, result.text)
+    check("leave the table and their runs", {path.name for path in left.iterdir()} == trials | {"results.csv", "sweep.json", "lock", "DONE"} and
+          all({path.name for path in (left / trial).iterdir()} == {"one", "log.txt"} for trial in trials), sorted(path.name for path in left.iterdir()))
+    check("and nothing elsewhere", not any(path for one in elsewhere for path in one.iterdir()), [list(one.iterdir()) for one in elsewhere])
 
     # Killed in the midst: what is finished is not repeated.
     words = [str(word) for word in (program, "sweep", "one", "--out", folder / "killed", "--threads", 1, "--json", "--slow", "true", "--epochs", 30)]
