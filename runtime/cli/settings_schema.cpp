@@ -57,7 +57,8 @@ Json of_type(const Str& type) {
 void add_range(Json& schema, const Range& range) {
   // Of an option what its value is.
   Json& own = schema.contains("anyOf") ? schema["anyOf"][0] : schema;
-  if (own.value("type", "") != "integer" && own.value("type", "") != "number") return;
+  const auto type = own.find("type");
+  if (type == own.end() || (*type != "integer" && *type != "number")) return;
   if (std::isfinite(range.low)) own[range.is_low_open ? "exclusiveMinimum" : "minimum"] = range.low;
   if (std::isfinite(range.high)) own[range.is_high_open ? "exclusiveMaximum" : "maximum"] = range.high;
 }
