@@ -110,6 +110,10 @@ Str settings_schema(const RunSettings& settings, const Str& experiment) {
     Str name;
     owner_of(schema, setting.path, paths, name)["properties"][name] = std::move(own);
   }
+  // What callbacks and loggers take is resolved where they are made: their names are not known here.
+  for (const char* section : {"callbacks", "loggers"}) {
+    if (!schema["properties"].contains(section)) schema["properties"][section] = {{"type", "object"}};
+  }
   return schema.dump(2) + "\n";
 }
 
