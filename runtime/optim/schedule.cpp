@@ -360,8 +360,11 @@ void warn_of_long_warmup(const Call& call) {
   if (warmup == nullptr || length.total < 0 || !length.warn) return;
   const double updates = updates_in(*warmup, length, call.value().text);
   if (updates <= double(length.total)) return;
-  length.warn(fmt::format("{}:{}: the warm-up of {} takes {} updates, and has {}", call.location().file,
-                          call.location().line, call.value().text, updates, length.total));
+  // What an option gave stands in no file.
+  const Location& at = call.location();
+  const Str place = at.file[0] == '\0' ? "" : fmt::format("{}:{}: ", at.file, at.line);
+  length.warn(
+      fmt::format("{}the warm-up of {} takes {} updates, and has {}", place, call.value().text, updates, length.total));
 }
 
 }  // namespace
