@@ -13,6 +13,7 @@
 
 // MKL's square roots, which LibTorch holds where it is built with MKL, and takes its own from.
 extern "C" __attribute__((weak)) void vmsSqrt(int count, const float* from, float* to, long long mode);
+extern "C" __attribute__((weak)) int MKL_Set_Num_Threads_Local(int count);
 
 namespace ltr::optim {
 
@@ -155,10 +156,14 @@ void by_pieces(const Update& update, size_t i,
 void square_roots(float* values, int64_t count) {
   // VML_HA | VML_FTZDAZ_OFF | VML_ERRMODE_IGNORE, as LibTorch asks for them.
   constexpr long long kMode = 0x2 | 0x140000 | 0x100;
-  if (vmsSqrt != nullptr && count <= INT_MAX)
-    vmsSqrt(int(count), values, values, kMode);
-  else
+  if (vmsSqrt == nullptr || MKL_Set_Num_Threads_Local == nullptr || count > INT_MAX) {
     at::from_blob(values, {count}, at::kFloat).sqrt_();
+    return;
+  }
+  // Who calls is one of the threads that share the work.
+  const int before = MKL_Set_Num_Threads_Local(1);
+  vmsSqrt(int(count), values, values, kMode);
+  MKL_Set_Num_Threads_Local(before);
 }
 
 }  // namespace ltr::optim

@@ -5,9 +5,7 @@
 namespace ltr::check {
 
 bool divides_by_zero(const Expr& right, Span span, Scope& scope) {
-  const auto* number = right.get<node::FloatConst>();
-  const bool is_zero = number != nullptr ? number->value == 0 : right.type.value && right.type.value->constant() == 0;
-  if (!is_zero) return false;
+  if (!right.type.value || right.type.value->constant() != 0) return false;
   scope.cx.report(diag::out_of_range(span, "division by zero"));
   return true;
 }

@@ -63,6 +63,8 @@ Expr symbol_const(std::string text, Type type, Span span);
 std::optional<Expr> check_own_schedule(const ast::Expr& expr, Scope& scope);
 /// The object whose code this is.
 Expr self_expr(const Scope& scope, Span span);
+/// A member of the declaration around, or a param of it, whatever else has its name.
+Expr member_of_self(const std::string& name, Type type, Span span, Scope& scope, bool is_param);
 Expr op_expr(library::Id op, Type type, Span span, ExprIds args);
 Expr host_op(host::Op op, ExprIds args, Type type, Span span);
 /// The trained tensors of a block, list or optimizer.

@@ -41,11 +41,13 @@ std::optional<Type> context_type(const std::string& name, const Scope& scope) {
   return std::nullopt;
 }
 
+}  // namespace
+
 Expr member_of_self(const std::string& name, Type type, Span span, Scope& scope, bool is_param) {
   return {std::move(type), span, node::Member{scope.cx.keep(self_expr(scope, span)), name, is_param}};
 }
 
-}  // namespace
+namespace {}  // namespace
 
 Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
   Context& cx = scope.cx;

@@ -244,7 +244,11 @@ Stmt check_minimize(const ast::Stmt& statement, const ast::Minimize& minimize, S
                     .help("`minimize {} with OPTIMIZER`", cx.source_text(minimize.loss.span)));
       return {statement.span, stmt::Error{}};
     }
-    optimizer = check_name({}, optimizers[0], scope);
+    // A param of the step may have its name.
+    const ast::Name& only = optimizers[0];
+    const bool is_own = scope.owner != nullptr && scope.owner->members.contains(only.text);
+    optimizer = is_own ? member_of_self(only.text, scope.owner->members.at(only.text).type, only.span, scope, false)
+                       : check_name({}, only, scope);
   }
   if (loss.type.is_error() || optimizer.type.is_error()) return {statement.span, stmt::Error{}};
   return {statement.span, stmt::Minimize{.loss = cx.keep(std::move(loss)), .optimizer = cx.keep(std::move(optimizer))}};
