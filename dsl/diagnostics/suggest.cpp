@@ -131,7 +131,9 @@ std::optional<std::string_view> misspelt_foreign(std::string_view word, WordUse 
   for (const std::span<const Row> rows : advice_for(use)) {
     for (const Row& row : rows) words.push_back(row.theirs);
   }
-  return nearest(word, words);
+  // Advice for a word that is two slips away is advice for another one.
+  const auto near = nearest(word, words);
+  return near && edit_distance(word, *near, 1) <= 1 ? near : std::nullopt;
 }
 
 }  // namespace

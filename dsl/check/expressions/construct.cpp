@@ -115,7 +115,12 @@ Expr construct(const Symbol& symbol, CallSite& site) {
   // A layer of values that it does not take has sizes of its own, which nobody asks for.
   const bool has_rules = std::any_of(object.requirements.begin(), object.requirements.end(),
                                      [](const Requirement& one) { return one.is_where; });
-  if (!holds && has_rules && object.kind == Kind::Block) return error_at(site.span);
+  // Nor has one with a weight that has no elements.
+  const bool is_empty =
+      std::any_of(object.requirements.begin(), object.requirements.end(), [&](const Requirement& one) {
+        return one.is_of_weight && cx.program.atoms.substitute(one.right, binding.dims).constant().value_or(1) < 1;
+      });
+  if (!holds && (has_rules || is_empty) && object.kind == Kind::Block) return error_at(site.span);
   Type type = Type::of(object.kind);
   type.decl = object.index;
   type.name = object.name;
