@@ -1,6 +1,7 @@
 #include "runtime/tensor/parallel.h"
 
 #include <ATen/Parallel.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
