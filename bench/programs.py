@@ -255,8 +255,8 @@ class Program:
     """One row of the table: our program and its twin in PyTorch. `data` makes the dataset that the twin reads."""
 
     def __init__(self, name, source, make, optimizer, data, batch_size, steps, clip=None, schedule=None, has_fused=True,
-                 workers=0, loss=F.cross_entropy):
-        self.loss = loss
+                 workers=0, loss=F.cross_entropy, jax=None):
+        self.loss, self.jax = loss, jax      # jax: the widths that jax_twin.py takes, where it has a twin
         self.name, self.source, self.make, self.optimizer = name, SOURCE / source, make, optimizer
         self.data, self.batch_size, self.few, self.many = data, batch_size, steps[0], steps[1]
         self.clip, self.schedule, self.has_fused, self.workers = clip, schedule, has_fused, workers
@@ -264,9 +264,9 @@ class Program:
 
 PROGRAMS = [
     Program("tiny MLP", "bench/tiny_mlp.ltr", lambda: mlp(32, 64, 64, 2), adam,
-            lambda: files("points-32.idx", "labels.idx"), 64, (200, 4200)),
+            lambda: files("points-32.idx", "labels.idx"), 64, (200, 4200), jax="32-64-64-2"),
     Program("MLP", "bench/mlp.ltr", lambda: mlp(784, 512, 512, 10), adam,
-            lambda: files("points-784.idx", "labels.idx"), 128, (10, 160)),
+            lambda: files("points-784.idx", "labels.idx"), 128, (10, 160), jax="784-512-512-10"),
     Program("Keras CNN", "examples/keras_cnn.ltr", keras_cnn, adadelta, Digits, 128, (3, 23), has_fused=False, workers=1),
     Program("char GPT", "examples/char_gpt.ltr", Gpt, adamw, Characters, 12, (2, 32), clip=1.0, schedule=cosine),
     Program("LSTM", "bench/lstm.ltr", Reader, adam, lambda: files("sequences.idx", "labels.idx"), 32, (2, 82), clip=1.0),

@@ -8,6 +8,7 @@ Needs torch; Lightning's columns are empty without lightning. README.md says wha
 import argparse
 import contextlib
 import importlib.metadata
+import importlib.util
 import io
 import json
 import logging
@@ -48,7 +49,7 @@ except ImportError:                     # then PyTorch's loop draws no bar, and 
 
 
 
-def torch_seconds(program, steps, is_bare=False, precision=None, **options):
+def torch_seconds(program, steps, is_bare=False, precision=None, is_compiled=False, **options):
     """A loop as one writes it; with a loader that shuffles, a CSV log of every 50th step, and a bar."""
     narrow = torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16")
     torch.manual_seed(0)
@@ -58,6 +59,13 @@ def torch_seconds(program, steps, is_bare=False, precision=None, **options):
     loader = DataLoader(program.data(), program.batch_size, shuffle=True, drop_last=True, num_workers=program.workers,
                         persistent_workers=program.workers > 0)
     first = next(iter(loader)) if is_bare else None
+
+    def loss_of(x, y):
+        return program.loss(net(x), y)
+
+    if is_compiled:
+        loss_of = torch.compile(loss_of)
+        loss_of(*(first or next(iter(loader)))).backward()       # compiles
     done = 0
     with open(os.devnull, "w") as nowhere, tempfile.NamedTemporaryFile("w", suffix=".csv") as log:
         start = time.perf_counter()
@@ -65,7 +73,7 @@ def torch_seconds(program, steps, is_bare=False, precision=None, **options):
             while done < steps:
                 for x, y in [first] * (steps - done) if is_bare else loader:
                     with narrow:
-                        loss = program.loss(net(x), y)
+                        loss = loss_of(x, y)
                     optimizer.zero_grad()
                     loss.backward()
                     if program.clip:
@@ -158,8 +166,16 @@ def in_terminal(command):
 
 WAYS = {"PyTorch": torch_seconds,
         "PyTorch fused": lambda program, steps, is_bare: torch_seconds(program, steps, is_bare, fused=True),
+        "PyTorch compiled": lambda program, steps, is_bare: torch_seconds(program, steps, is_bare, is_compiled=True),
         "PyTorch autocast": lambda program, steps, is_bare: torch_seconds(program, steps, is_bare, precision="bf16"),
         "Lightning": lightning_seconds}
+
+
+class Jax:
+    """A process for each measurement: XLA keeps the threads that it begins with."""
+
+    def seconds(self, program, steps, threads):
+        return float(answer(sys.executable, SOURCE / "bench/jax_twin.py", program.jax, program.batch_size, steps, threads))
 
 
 class Worker:
@@ -194,14 +210,16 @@ def step_ms(program, seconds_of):
 
 def measure_steps(ltr, ways, programs, rounds, thread_counts, deadline):
     """`ways`: of the other sides, one column each."""
-    workers = {"Ltr": ltr} | {way: Worker(way, ltr.is_bare) for way in ways if way != "Lightning" or LIGHTNING}
+    workers = {"Ltr": ltr} | {way: Jax() if way == "JAX scan" else Worker(way, ltr.is_bare)
+                              for way in ways if way != "Lightning" or LIGHTNING}
     print("Milliseconds per training step, median (minimum); ratios of medians to Ltr's.\n")
     columns = ["program", "threads", "rounds", "Ltr", *ways, *(f"{way} / Ltr" for way in ways)]
     print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
     left = len(programs) * len(thread_counts)
     for program in programs:
         for threads in thread_counts:
-            times = {side: [] for side in workers if side != "PyTorch fused" or program.has_fused}
+            times = {side: [] for side in workers
+                     if (side != "PyTorch fused" or program.has_fused) and (side != "JAX scan" or program.jax)}
             seconds = {side: (lambda steps, worker=workers[side]: worker.seconds(program, steps, threads))
                        for side in times}
             for side in times:
@@ -272,6 +290,8 @@ def main():
     options.add_argument("--bare", action="store_true", help="only the steps: made-up batches, no log, no bar")
     options.add_argument("--backend", help="of our programs; without it, their default")
     options.add_argument("--precision", choices=("f32", "bf16"), help="of our programs; with bf16 beside PyTorch in f32 and in autocast")
+    options.add_argument("--compiled", action="store_true",
+                         help="beside torch.compile, which takes about a minute more for a row, and a JAX scan where jax is installed")
     options.add_argument("--only-torch", type=int, help=argparse.SUPPRESS)
     options.add_argument("--worker", choices=WAYS, help=argparse.SUPPRESS)
     given = options.parse_args()
@@ -295,6 +315,8 @@ def main():
         os.chdir(folder)
         programs = [program for program in PROGRAMS if program.name in given.only or not given.only]
         ways = ["PyTorch", "PyTorch autocast"] if given.precision == "bf16" else ["PyTorch", "PyTorch fused", "Lightning"]
+        if given.compiled:
+            ways += ["PyTorch compiled"] + (["JAX scan"] if importlib.util.find_spec("jax") else [])
         measure_steps(ltr, ways, programs, given.rounds, given.threads, started + given.seconds)
         if not given.only:
             measure_compiler(ltr.ltrc, ltr.folder, given.rounds)

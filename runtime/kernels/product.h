@@ -26,6 +26,7 @@ struct PanelProduct {
   Words words;  ///< in place of `left`, where they are
   int64_t rows = 0, depth = 0;
   const float* panel = nullptr;  ///< [lines][panel width], zeros behind the last column
+  int64_t panel_row = 0;         ///< from one line of the panel to the next, where it lies in a matrix of whole vectors
   int64_t columns = 0;           ///< that there are, at most the width
   float* out = nullptr;
   int64_t out_row = 0;              ///< from one row of `out` to the next

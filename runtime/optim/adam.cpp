@@ -41,16 +41,22 @@ class Adam : public Rule {
     const Decay by_weight{.sign = maximize_ ? -1.0F : 1.0F,
                           .l2 = float(decoupled_ ? 0 : weight_decay),
                           .shrink = float(decoupled_ ? 1 - up.lr * weight_decay : 1)};
+    // Weights that move together count the same updates, but for those that did not always.
+    const double first = double(*up.steps[0].const_data_ptr<float>());
+    const AdamNumbers numbers = at_step(first, up.lr);
     return by_kernel(up, [&](const ElementKernels& kernels, size_t i, const Elements& e) {
       const double step = double(*up.steps[i].const_data_ptr<float>());
-      kernels.adam(e, by_weight,
-                   {.fresh1 = float(1 - betas_.first),
-                    .beta2 = float(betas_.second),
-                    .fresh2 = float(1 - betas_.second),
-                    .step_size = float(up.lr / (1 - std::pow(betas_.first, step))),
-                    .root = float(std::sqrt(1 - std::pow(betas_.second, step))),
-                    .eps = float(eps_)});
+      kernels.adam(e, by_weight, step == first ? numbers : at_step(step, up.lr));
     });
+  }
+
+  AdamNumbers at_step(double step, double lr) const {
+    return {.fresh1 = float(1 - betas_.first),
+            .beta2 = float(betas_.second),
+            .fresh2 = float(1 - betas_.second),
+            .step_size = float(lr / (1 - std::pow(betas_.first, step))),
+            .root = float(std::sqrt(1 - std::pow(betas_.second, step))),
+            .eps = float(eps_)};
   }
 
   using Fused = void(at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList, at::TensorList,

@@ -244,8 +244,8 @@ void PlannedStep::explain() const {
   throw error_here(err::value_out_of_range, "a value is out of range in a planned step");
 }
 
-Tensor PlannedStep::taken(ValueId id) const {
-  if (cpu_) return give(cpu_->view(id).clone());
+Tensor PlannedStep::taken(ValueId id) {
+  if (cpu_) return give(copies_.of(id, cpu_->view(id)));
   const at::Tensor value = aten(reference_->value(id));
   if (!value.defined()) return {};
   return give(lends_values() ? value.detach().clone() : value.detach());

@@ -2,6 +2,7 @@
 
 // A step that was recorded, differentiated where it minimizes, and run again on other batches.
 
+#include "runtime/plan/copies.h"
 #include "runtime/plan/cpu/cpu_plan.h"
 #include "runtime/plan/loss_gradient.h"
 #include "runtime/plan/profile_text.h"
@@ -101,7 +102,7 @@ class PlannedStep {
   /// Whether values lie where the next run writes.
   bool lends_values() const { return cpu_ || (replays_ && replays_->lends_values()); }
   /// What is not overwritten by the next run.
-  Tensor taken(ValueId id) const;
+  Tensor taken(ValueId id);
   /// Adds the gradients of the loss of `part`, times `factor`, to those of the weights that it trains.
   void add_gradients(size_t part, double factor);
   [[noreturn]] void explain() const;
@@ -114,6 +115,7 @@ class PlannedStep {
   Deaths deaths_;
   Option<Reference> reference_;
   std::unique_ptr<CpuPlan> cpu_;
+  Copies copies_;
   std::unique_ptr<Replays> replays_;
   // Of the run that goes on.
   const Batch* batch_ = nullptr;

@@ -144,6 +144,15 @@ TEST_CASE("fuse leaves apart what reads otherwise, has other sizes or stands beh
         "[8, 8] square sqrt\n");
 }
 
+TEST_CASE("the gradient of relu is one step") {
+  CHECK(planned_text("%0 : f32[8, 4] = input x\n"
+                     "%1 : f32[8, 4] = input y\n"
+                     "%2 : bool[8, 4] = gt_number(%0, 0)\n"
+                     "%3 : f32[8, 4] = where_number(%2, %1, 0)\n"
+                     "return %3\n",
+                     8, 1) == "samples [8, 4] where_positive\n");
+}
+
 TEST_CASE("what nobody reads is neither computed nor stored") {
   const char* const text =
       "%0 : f32[8, 40] = input x\n"

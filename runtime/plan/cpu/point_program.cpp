@@ -3,6 +3,7 @@
 #include <c10/util/SmallVector.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "runtime/plan/cpu/draws.h"
@@ -65,13 +66,15 @@ void PointProgram::append(const PointProgram& next) {
 
 void PointProgram::keep_stores(const std::vector<bool>& is_read) {
   std::erase_if(stores, [&](const Store& store) { return !is_read[store.root]; });
-  std::vector<bool> is_used(steps.size()), is_loaded(loads.size());
+  join_steps();
+  std::vector<bool> is_used(steps.size()), is_loaded(loads.size()), is_read_number(numbers.size());
   for (const Store& store : stores) is_used[store.step] = true;
   for (size_t at = steps.size(); at-- > 0;) {
     if (!is_used[at]) continue;
     for (const Ref& operand : steps[at].operands) {
       if (operand.source == Source::Step) is_used[operand.at] = true;
       if (operand.source == Source::Load) is_loaded[operand.at] = true;
+      if (operand.source == Source::Number) is_read_number[operand.at] = true;
     }
   }
   const auto packed = [](auto& list, const std::vector<bool>& is_kept) {
@@ -86,14 +89,29 @@ void PointProgram::keep_stores(const std::vector<bool>& is_read) {
     list.resize(next);
     return place;
   };
-  const std::vector<uint32_t> step_places = packed(steps, is_used), load_places = packed(loads, is_loaded);
+  const std::vector<uint32_t> step_places = packed(steps, is_used), load_places = packed(loads, is_loaded),
+                              number_places = packed(numbers, is_read_number);
   for (Step& one : steps) {
     for (Ref& operand : one.operands) {
       if (operand.source == Source::Step) operand.at = step_places[operand.at];
       if (operand.source == Source::Load) operand.at = load_places[operand.at];
+      if (operand.source == Source::Number) operand.at = number_places[operand.at];
     }
   }
   for (Store& store : stores) store.step = step_places[store.step];
+}
+
+void PointProgram::join_steps() {
+  const auto is_zero = [&](const Ref& ref) {
+    return ref.source == Source::Number && numbers[ref.at] == 0 && !std::signbit(numbers[ref.at]);
+  };
+  for (Step& one : steps) {
+    if (one.draw || one.op != Point::choose || one.operands[0].source != Source::Step || !is_zero(one.operands[2]))
+      continue;
+    const Step& condition = steps[one.operands[0].at];
+    if (condition.draw || condition.op != Point::gt || !is_zero(condition.operands[1])) continue;
+    one = {Point::where_positive, {condition.operands[0], one.operands[1], {}}, {}};
+  }
 }
 
 std::vector<std::pair<ValueId, ValueId>> PointProgram::in_place(const std::vector<int64_t>& elements) const {
@@ -117,8 +135,8 @@ std::vector<std::pair<ValueId, ValueId>> PointProgram::in_place(const std::vecto
 
 namespace {
 
-/// Elements of a run: what a program works on stays in the nearest cache.
-constexpr int64_t kRun = 256;
+/// Elements of a run: what a program works on stays in the nearest cache. Where nothing lies between loads and stores, a run is long.
+constexpr int64_t kRun = 256, kLongRun = 4096;
 
 /// Sizes and, for each of `strides`, strides with axes joined wherever all of them lie evenly.
 void join_axes(Ints& sizes, std::vector<Ints>& strides) {
@@ -283,6 +301,8 @@ class PointCall : public Kernel {
           std::any_of(program_.stores.begin(), program_.stores.end(), [&](const auto& one) { return one.step == at; });
       if (is_stored || last[at] == 0) last[at] = steps;
     }
+    const bool draws = std::ranges::any_of(program_.steps, [](const auto& step) { return bool(step.draw); });
+    if (registers_ == 0 && program_.numbers.empty() && !draws) run_ = kLongRun;
     first_number_ = registers_;
     first_load_ = first_number_ + int64_t(program_.numbers.size());
     first_store_ = first_load_ + int64_t(program_.loads.size());
@@ -345,8 +365,8 @@ class PointCall : public Kernel {
       for (size_t i = 0; i < program.loads.size(); ++i) {
         if (call_.load_register_[i] >= 0 && call_.strides_[i].back() == 0) fetch(i, std::min(width, kRun), 0);
       }
-      for (int64_t done = 0; done < width; done += kRun) {
-        const int64_t n = std::min(kRun, width - done);
+      for (int64_t done = 0; done < width; done += call_.run_) {
+        const int64_t n = std::min(call_.run_, width - done);
         for (size_t i = 0; i < program.loads.size(); ++i) {
           if (call_.load_register_[i] < 0) {
             operands_[size_t(call_.first_load_) + i] = bases_[i] + at_[i] + done;
@@ -426,6 +446,7 @@ class PointCall : public Kernel {
   std::vector<Ints> strides_;  // of loads, then of stores
   std::vector<Spread> spread_;
   int64_t spread_count_ = 0;  ///< elements of each
+  int64_t run_ = kRun;
   int64_t registers_ = 0, first_number_ = 0, first_load_ = 0, first_store_ = 0, count_ = 1;
   std::vector<int64_t> load_register_;
   std::vector<kernels::PointStep> steps_;

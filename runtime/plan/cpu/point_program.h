@@ -53,6 +53,8 @@ struct PointProgram {
   void append(const PointProgram& next);
   /// Leaves out stores of roots that nobody reads, and what leads to nothing.
   void keep_stores(const std::vector<bool>& is_read);
+  /// Puts one step in place of two where a kernel has both.
+  void join_steps();
   /// Roots of loads, each with that of a store of the same elements in the same order, which no step precedes that still reads the load.
   std::vector<std::pair<ValueId, ValueId>> in_place(const std::vector<int64_t>& elements) const;
 };

@@ -51,6 +51,9 @@ class PackCall : public Kernel {
 // A block of a product stays in caches: a panel of it in the nearest, its rows of the left side in the next.
 constexpr int64_t kDepth = 256, kRows = 120, kPanels = 16;
 
+/// What the nearest cache holds is read as fast across memory as along it, and is not packed.
+constexpr int64_t kAtHand = 4096;
+
 /// Part of a product: rows [begin, end), and `depth` of the sums from `from` on.
 struct Block {
   int64_t begin = 0, end = 0, from = 0, depth = 0;
@@ -65,8 +68,13 @@ struct Product {
   int64_t rows() const { return left.sizes[0]; }
   int64_t depth() const { return left.sizes[1]; }
   int64_t columns() const { return right.sizes[1]; }
+  /// Whether lines of the right side are those of panels as they lie.
+  bool has_panels() const {
+    return !kernel->narrows() && right.count() <= kAtHand && right.strides[0] >= columns() && right.strides[1] == 1 &&
+           columns() % (kernel->width / 2) == 0;
+  }
 
-  /// A block by panel `at`; `words`: its rows of the left side, as `pack_rows` made them, or null.
+  /// A block by panel `at`, null where there are panels without packing; `words`: its rows of the left side, as `pack_rows` made them, or null.
   void multiply(Memory memory, const Block& block, int64_t at, const float* panel, const float* words = nullptr) const {
     const int64_t first = at * kernel->width;
     PanelProduct product;
@@ -78,6 +86,11 @@ struct Product {
     product.rows = block.end - block.begin;
     product.depth = block.depth;
     product.panel = panel;
+    if (has_panels()) {
+      const Matrix lines = matrix(memory, right);
+      product.panel = lines.at + block.from * lines.row + first;
+      product.panel_row = lines.row;
+    }
     product.columns = std::min(kernel->width, columns() - first);
     product.out = floats(memory, out) + block.begin * columns() + first;
     product.out_row = columns();
@@ -114,7 +127,8 @@ class RowsProduct : public Kernel {
         const Block block{row, std::min(end, row + kRows), from, std::min(kDepth, depth - from)};
         if (tiles != nullptr) product_.pack_rows(memory, block, tiles);
         for (int64_t at = 0; at < panels; ++at) {
-          const float* const panel = floats(memory, panels_) + (at * lines + kernel.lines(from)) * kernel.width;
+          const float* const panel =
+              panels_ == kNone ? nullptr : floats(memory, panels_) + (at * lines + kernel.lines(from)) * kernel.width;
           product_.multiply(memory, block, at, panel, tiles);
         }
       }
@@ -172,7 +186,7 @@ class PanelsProduct : public Kernel {
     float* const tiles = panels + kPanels * width * kDepth;
     Matrix right = matrix(memory, product_.right);
     right.at += whole.from * right.row;
-    for (int64_t at = first; at < last; ++at)
+    for (int64_t at = first; at < last && !product_.has_panels(); ++at)
       pack_panel(kernel, right, whole.depth, product_.columns(), at, panels + (at - first) * of_panel);
     for (int64_t row = whole.begin; row < whole.end; row += kRows) {
       const Block block{row, std::min(whole.end, row + kRows), whole.from, whole.depth};
@@ -183,7 +197,8 @@ class PanelsProduct : public Kernel {
   }
   /// Rows that lie across memory are packed: what stays in caches is then read once and in a line; so are rows to be rounded.
   bool packs_rows() const {
-    return (product_.left.strides[1] != 1 || product_.kernel->narrows()) && product_.columns() > product_.kernel->width;
+    const bool is_across = product_.left.strides[1] != 1 && product_.left.count() > kAtHand;
+    return (is_across || product_.kernel->narrows()) && product_.columns() > product_.kernel->width;
   }
 
   Product product_;
@@ -253,8 +268,8 @@ void multiply(Lowering& to, Product product) {
   constexpr int64_t kManyRows = 256;
   constexpr int64_t kWorthSharing = 1 << 16;  // products; some microseconds
   if (by_samples && product.rows() < kManyRows) {
-    const ValueId panels = to.panels(product.right);
-    call.reads.push_back({panels, false});
+    const ValueId panels = product.has_panels() ? kNone : to.panels(product.right);
+    call.reads.push_back({panels == kNone ? product.right.root : panels, false});
     call.split = Split::Samples;
     call.kernel = std::make_unique<RowsProduct>(std::move(product), panels);
   } else {
