@@ -118,7 +118,8 @@ def lightning_seconds(program, steps, is_bare):
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()), \
             tempfile.TemporaryDirectory() as folder:
         how = {"barebones": True} if is_bare else {
-            "enable_checkpointing": False, "logger": importlib.import_module(LIGHTNING + ".pytorch.loggers").CSVLogger(folder)}
+            "enable_checkpointing": False,
+            "logger": importlib.import_module(lightning.Trainer.__module__.split(".trainer")[0] + ".loggers").CSVLogger(folder)}
         trainer = lightning.Trainer(accelerator="cpu", devices=1, max_steps=steps, gradient_clip_val=program.clip, **how)
         start = time.perf_counter()
         trainer.fit(module, loader)
