@@ -22,6 +22,7 @@ class CheckpointListener : public Listener {
 
   void border(bool epoch_ended) override {
     const int64_t step = view_.at.global_step;
+    if (keeper_.may_leave_out() && costs_too_much()) return;
     if (!keeper_.is_due(step, view_.at.epoch, view_.times.train_s(), epoch_ended)) return;
     const Str name = keeper_.name(step, view_.cx.epoch, [&](const Str& series) { return view_.logs.newest(series); });
     // What becomes of the one before decides what this one replaces.
@@ -39,6 +40,13 @@ class CheckpointListener : public Listener {
   bool has_state() const override { return true; }
 
  private:
+  /// Epochs may be shorter than it takes to write one. Ranks agree on each.
+  bool costs_too_much() const {
+    constexpr double kShare = 0.05;  // and the one that comes is not in it yet
+    const Times& times = view_.times;
+    return view_.request.ranks.world() == 1 && times.checkpoint_s > kShare * (times.own_s() - times.before_s);
+  }
+
   bool has_warned_ = false;
   CheckpointKeeper keeper_;
   FitView view_;

@@ -25,6 +25,8 @@ class CheckpointKeeper {
   bool saves_on_failure() const { return on_failure_; }
   bool saves_last() const { return save_last_; }
   bool weights_only() const { return weights_only_; }
+  /// Whether it saves each epoch's end for nothing but a run that goes on from there: another one does as well.
+  bool may_leave_out() const { return monitor_.empty() && every_.kind == Value::Kind::None && keep_ == 1; }
   /// Whether training goes on while one is written.
   bool is_async() const { return async_; }
 

@@ -9,6 +9,7 @@ import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from harness import EXAMPLES, build, check, finish, fit, newest, run, scratch
+from points import model, source
 
 
 def listed(program, *words):
@@ -75,4 +76,19 @@ with scratch() as name:
     check("a run goes on from it", result.returncode == 0, result.text)
     result = run(program, "checkpoints", "nowhere", "--out", folder / "runs")
     check("no such run", result.returncode == 2 and "R2010" in result.stderr and "no run nowhere" in result.stderr, result.text)
+
+    # Epochs of 4 steps, a checkpoint each of which would be most of the run.
+    epochs = 400
+    for listed_one, is_each in (("", False), ("Checkpoint(every = 1 epoch)", True)):
+        text = source(model(), f"experiment short {{\n  data = Points()\n  model = Net()\n  trainer {{ epochs = {epochs} }}\n"
+                      f"  callbacks {{ {listed_one} }}\n}}\n")
+        (folder / "short.ltr").write_text(text)
+        result = fit(build(folder / "short.ltr", folder), folder / "short-runs")
+        at = newest(folder / "short-runs")
+        events = [json.loads(line) for line in (at / "log.jsonl").read_text().splitlines()]
+        written = sum(event.get("event") == "checkpoint" for event in events)
+        check(f"short epochs, {listed_one or 'none listed'}: {written} checkpoints",
+              result.returncode == 0 and (written == epochs if is_each else 1 < written < epochs), result.text)
+        last = (at / "checkpoints" / "last").readlink().name
+        check("the end has its own", last == f"step{4 * epochs:07}", last)
 finish()
