@@ -4,6 +4,7 @@
 #include <set>
 
 #include "codegen/lower/body.h"
+#include "codegen/lower/obligations.h"
 #include "codegen/lower/shared.h"
 #include "dsl/check/walk.h"
 
@@ -186,16 +187,8 @@ ir::Module lower(const check::Program& program, const source::SourceManager& sou
   lower_topologies(shared);
   lower_tests(shared);
   lower_experiments(shared);
-  const auto add_obligations = [&](const std::vector<check::Obligation>& list) {
-    for (const check::Obligation& obligation : list) {
-      const char* fate = obligation.fate == check::Fate::Proven    ? "proven"
-                         : obligation.fate == check::Fate::AtStart ? "at start"
-                                                                   : "first batch";
-      tables.obligations.push_back({obligation.text, fate, shared.loc(obligation.span)});
-    }
-  };
-  add_obligations(program.obligations);
-  for (const check::Experiment& experiment : program.experiments) add_obligations(experiment.obligations);
+  for (const check::Obligation& obligation : distinct_obligations(program))
+    tables.obligations.push_back({obligation.text, check::word_of(obligation.fate), shared.loc(obligation.span)});
   module.tables = std::make_shared<const ir::Tables>(std::move(tables));
   return module;
 }

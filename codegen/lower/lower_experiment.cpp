@@ -7,6 +7,7 @@
 
 #include "codegen/ir/text.h"
 #include "codegen/lower/body.h"
+#include "codegen/lower/obligations.h"
 #include "dsl/check/walk.h"
 
 namespace ltr::lower {
@@ -189,8 +190,7 @@ class ExperimentLowerer {
       lowerer.b.loc = shared_.loc(experiment_.sweep->span);
       lowerer.b.effect(OpKind::ListCall, {lowerer.setting(*experiment_.sweep)}, "sweep");
     }
-    add_obligations(lowerer, shared_.program.obligations, false);
-    add_obligations(lowerer, experiment_.obligations, false);
+    add_obligations(lowerer, false);
     add_rules(lowerer, experiment_.data_rules, "data", data_, false);
     if (!model_needs_data()) add_rules(lowerer, experiment_.model_rules, "model", model_, false);
     lowerer.finish();
@@ -245,8 +245,8 @@ class ExperimentLowerer {
            std::any_of(side.text.begin(), side.text.end(), [](unsigned char c) { return std::isalpha(c) != 0; });
   }
 
-  void add_obligations(BodyLowerer& lowerer, const std::vector<check::Obligation>& list, bool with_data) {
-    for (const check::Obligation& obligation : list) {
+  void add_obligations(BodyLowerer& lowerer, bool with_data) {
+    for (const check::Obligation& obligation : distinct_obligations(shared_.program)) {
       if (!obligation.condition || obligation.fate != check::Fate::AtStart) continue;
       if (obligation.of_data && *obligation.of_data != experiment_.data) continue;
       if ((obligation.needs_data || needs_data(at(*obligation.condition))) != with_data) continue;
@@ -316,8 +316,7 @@ class ExperimentLowerer {
     lowerer.b.loc = info_.loc;
     lowerer.data = lowerer.b.param(data_.type(), "data");
     const ValueId root = lowerer.b.param(Type::of(TypeKind::Scope), "root");
-    add_obligations(lowerer, shared_.program.obligations, true);
-    add_obligations(lowerer, experiment_.obligations, true);
+    add_obligations(lowerer, true);
     std::vector<ValueId> args = {root, lowerer.b.op(OpKind::ReadContext, Type::of(TypeKind::Int), {}, "world")};
     for (size_t i = 0; i < model_.object->params.size(); ++i) {
       const check::Local& param = model_.object->params[i];

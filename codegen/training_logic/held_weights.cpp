@@ -1,8 +1,9 @@
-// What `FreezeUntil` and `Unfreeze` hold back, as runtime/train/held_weights.cpp finds it.
+// The weights that callbacks name, and what `FreezeUntil` and `Unfreeze` hold back, as runtime/train/held_weights.cpp finds it.
 
 #include <algorithm>
 
 #include "codegen/training_logic/rules.h"
+#include "dsl/check/walk.h"
 #include "runtime/tables/weight_name.h"
 
 namespace ltr::training_logic {
@@ -69,19 +70,27 @@ std::vector<Stage> stages_of(const check::node::Call& call, const check::Program
   return stages;
 }
 
+/// E0433 of each path or pattern in `value` where no weight lies.
+void check_paths(check::ExprId value, const std::vector<WeightUse>& all, const std::string& model,
+                 const check::Program& program, const Heap& heap, Sink& sink) {
+  const check::ExprView& expr = program.exprs[value];
+  if (const auto* path = expr.get<check::node::StrConst>()) {
+    if (std::ranges::any_of(all, [&](const WeightUse& use) { return lies_at(path->text, use, heap); })) return;
+    report_unmatched({.span = expr.span, .text = path->text, .of = model, .weights = all, .is_place = true}, nullptr,
+                     heap, sink);
+    return;
+  }
+  check::for_each_child(expr, [&](check::ExprId part) { check_paths(part, all, model, program, heap, sink); });
+}
+
 bool is_same(const WeightUse& a, const WeightUse& b) { return a.weight == b.weight; }
 
-/// Whether `stage` holds something; what it surely holds stands in it. Reports why not.
-bool find_weights(Stage& stage, const std::vector<WeightUse>& all, const std::string& model, const Heap& heap,
-                  Sink& sink) {
+/// Whether `stage` holds something; what it surely holds stands in it. Reports why not, unless its path names no weight.
+bool find_weights(Stage& stage, const std::vector<WeightUse>& all, const Heap& heap, Sink& sink) {
   std::vector<WeightUse> matched;
   std::ranges::copy_if(all, std::back_inserter(matched),
                        [&](const WeightUse& use) { return lies_at(stage.what, use, heap); });
-  if (matched.empty()) {
-    report_unmatched({.span = stage.span, .text = stage.what, .of = model, .weights = all, .is_place = true}, nullptr,
-                     heap, sink);
-    return false;
-  }
+  if (matched.empty()) return false;
   const auto is_excepted = [&](const WeightUse& use, bool surely) {
     return !stage.except.empty() && lies_at(stage.except, use, heap, surely);
   };
@@ -138,22 +147,37 @@ bool leave_to_earlier(Stage& stage, const std::vector<Stage>& others, const std:
   return true;
 }
 
+/// W0409 of stages that end behind the last epoch.
+void check_released(const std::vector<Stage>& held, const check::Experiment& experiment, Sink& sink) {
+  for (const check::SettingValue& setting : experiment.trainer) {
+    const auto* epochs = setting.path == "epochs" ? setting.value.get<check::node::IntConst>() : nullptr;
+    for (const Stage& stage : epochs != nullptr ? held : std::vector<Stage>()) {
+      if (stage.epoch.value_or(0) < epochs->value) continue;
+      sink.report(diag::never_released(stage.span, stage.what, std::to_string(*stage.epoch))
+                      .label(setting.value.span, "the last one is epoch {}", std::to_string(epochs->value - 1)));
+    }
+  }
+}
+
 void check_experiment(const check::Experiment& experiment, const std::vector<WeightUse>& all, const std::string& model,
                       const check::Program& program, const Heap& heap, Sink& sink) {
   std::vector<Stage> held;
   bool is_damaged = false;
   for (const check::Expr& one : experiment.callbacks) {
     const auto* call = one.get<check::node::Call>();
+    for (const check::node::NamedArg& arg : call != nullptr ? call->args : std::vector<check::node::NamedArg>()) {
+      if (arg.names_weights) check_paths(arg.value, all, model, program, heap, sink);
+    }
     if (call == nullptr || (call->op != library::Id::FreezeUntil && call->op != library::Id::Unfreeze)) continue;
     std::vector<Stage> own;
     for (Stage& stage : stages_of(*call, program)) {
-      const bool is_right =
-          find_weights(stage, all, model, heap, sink) && leave_to_earlier(stage, held, own, heap, sink);
+      const bool is_right = find_weights(stage, all, heap, sink) && leave_to_earlier(stage, held, own, heap, sink);
       if (is_right) own.push_back(std::move(stage));
       is_damaged = is_damaged || !is_right;
     }
     held.insert(held.end(), own.begin(), own.end());
   }
+  check_released(held, experiment, sink);
   const auto trains = [&](const WeightUse& use) {
     return std::ranges::none_of(held, [&](const Stage& stage) {
       return stage.epoch.value_or(0) > 0 &&

@@ -47,7 +47,8 @@ void check_matrices(const ModelTrace& model, const Findings& findings, const Hea
 void check_ownership(const ModelTrace& model, const Findings& findings, const Heap& heap, Sink& sink);
 /// E0433: patterns of `init` and of groups match some weight.
 void check_patterns(const Findings& findings, const Heap& heap, Sink& sink);
-/// E0433, E0309: what callbacks of experiments hold back is there, is held once, and is not all. `experiment`: that one alone.
+/// E0433, E0309: what callbacks of experiments name is there; what they hold back is held once, and is not all. `experiment`:
+/// that one alone.
 void check_held(const ModelTrace& model, const check::Program& program, const Span* experiment, const Heap& heap,
                 Sink& sink);
 /// E0410, W0404, W0406: no activation before what applies one itself, logarithms and probabilities before what takes them.

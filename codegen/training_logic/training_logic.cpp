@@ -9,6 +9,7 @@ namespace ltr::training_logic {
 
 namespace {
 
+// `is_damaged`: a weight that could not be read may be meant.
 void check_findings(const Findings& findings, const Heap& heap, bool is_damaged, Sink& sink) {
   check_second_owners(findings, heap, sink);
   check_reach(findings, heap, sink);
@@ -17,7 +18,7 @@ void check_findings(const Findings& findings, const Heap& heap, bool is_damaged,
   check_averages(findings, sink);
   check_evaluation(findings, sink);
   check_metrics(findings, sink);
-  if (!is_damaged) check_patterns(findings, heap, sink);  // A weight that could not be read may be meant.
+  if (!is_damaged) check_patterns(findings, heap, sink);
 }
 
 void add_called(const ir::Region& region, std::set<std::string>& called) {
@@ -77,11 +78,11 @@ class Checker {
     }
     follow_hooks(info, model.object);
     if (!is_damaged) check_train_step(module_, model, sink_);
-    check_findings(trace_.findings, heap_, has_damage_, sink_);
+    check_findings(trace_.findings, heap_, has_damage_ || model.has_error, sink_);
     say_cut();
     check_ownership(model, trace_.findings, heap_, sink_);
     check_matrices(model, trace_.findings, heap_, sink_);
-    if (!has_damage_) check_held(model, program_, experiment, heap_, sink_);
+    if (!has_damage_ && !model.has_error) check_held(model, program_, experiment, heap_, sink_);
   }
 
   // Hooks may write weights with `ema_update`; nothing else in them is for these rules.

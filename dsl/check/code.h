@@ -144,6 +144,7 @@ struct Construct {
 struct NamedArg {
   std::string name;
   ExprId value;
+  bool names_weights = false;  ///< its texts are paths or patterns of weights of the model
 };
 /// A call kept as a value: an optimizer, schedule, callback or logger; `op` is None for one of the program's own.
 struct Call {
@@ -250,8 +251,7 @@ struct Equal {
   ExprId left;
   ExprId right;
 };
-/// A conversion to the node's type without a word in the program: int to float, host number or list to tensor, str to
-/// path.
+/// A conversion to the node's type without a word in the program: int to float, host number to tensor, str to path.
 struct Convert {
   ExprId value;
 };

@@ -218,6 +218,7 @@ struct Experiment {
 
 struct Test {
   std::string title;
+  Span title_span;
   uint32_t fn = 0;
   bool is_fails = false;  ///< only checked, nothing to run
   std::string fails;      ///< the code still to be found, where `check` found nothing wrong

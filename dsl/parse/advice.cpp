@@ -248,6 +248,9 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
     const Span behind = {at->span.source, std::prev(at)->span.end, std::prev(at)->span.end};
     diagnostic.help("parameters stand in brackets, and brackets if there are none: `{}()`", state.text(*std::prev(at)))
         .fix(behind, "()");
+  } else if (at->kind == K::OpenBrace && std::next(at)->kind == K::Freeze) {
+    diagnostic.help("`freeze` is of a file that the member loads: `… from \"weights.safetensors\" { freeze \"*\" }`")
+        .note("the callback `FreezeUntil` holds weights that begin anew");
   } else if (const auto advice = is_first_word && at->kind == K::OpenParen && expects(state, K::Assign)
                                      ? diagnostics::foreign_advice(state.text(*start))
                                      : std::nullopt) {

@@ -37,7 +37,7 @@ Str EarlyStop::take(double value) {
   }
   bad_++;
   if (bad_ < patience_) return "";
-  return fmt::format("{} did not improve on {} for {} rounds", monitor_, best_, bad_);
+  return fmt::format("{} did not improve on {} for {} round{}", monitor_, best_, bad_, bad_ == 1 ? "" : "s");
 }
 
 void EarlyStop::visit(Archive& archive) {

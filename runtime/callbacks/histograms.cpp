@@ -1,12 +1,13 @@
 // `Histograms` of runtime.md 3.3: how weights and gradients are distributed.
 
+#include <algorithm>
 #include <map>
 
 #include <ATen/ATen.h>
 
 #include "runtime/callbacks/arguments.h"
 #include "runtime/callbacks/make.h"
-#include "runtime/tables/weight_pattern.h"
+#include "runtime/tables/weight_group.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/train/gathered.h"
 #include "runtime/train/image.h"
@@ -20,7 +21,15 @@ class Histograms : public Listener {
  public:
   Histograms(const Value& call, const FitView& view)
       : view_(view), what_(text_argument(call, "what", "*")), has_gradients_(bool_argument(call, "grads", true)) {
-    for (const auto& optimizer : view_.request.root.state().optimizers) turns_[optimizer->name()] = -1;
+    bool has_some = false;
+    for (const auto& optimizer : view_.request.root.state().optimizers) {
+      turns_[optimizer->name()] = -1;
+      has_some = has_some || std::ranges::any_of(optimizer->weights(),
+                                                 [&](const Weight& weight) { return is_meant(*optimizer, weight); });
+    }
+    if (!has_some)
+      throw error_at(call.location, err::settings_contradict,
+                     fmt::format("Histograms: no weight lies at \"{}\"", what_));
     const Value* every = argument(call, "every");
     in_steps_ = every != nullptr && every->kind == Value::Kind::Steps;
     if (every == nullptr) return;
@@ -46,15 +55,18 @@ class Histograms : public Listener {
     const std::vector<at::Tensor> gradients =
         has_gradients_ ? optimizer.whole_gradients() : std::vector<at::Tensor>(weights.size());
     for (size_t i = 0; i < weights.size(); i++) {
-      const Str path = optimizer.path_of(weights[i]);
       // Ranks that hold parts give the whole together, so each asks for the same ones.
-      if (!matches(what_, path)) continue;
+      if (!is_meant(optimizer, weights[i])) continue;
+      const Str path = optimizer.path_of(weights[i]);
       record("weights/" + path, whole_value(aten(weights[i].tensor)));
       if (gradients[i].defined()) record("gradients/" + path, gradients[i]);
     }
   }
 
  private:
+  bool is_meant(const Optimizer& optimizer, const Weight& weight) const {
+    return lies_at(what_, size_t(In(weight.tensor)->dim()), optimizer.places_of(weight));
+  }
   /// Whether some logger takes histograms. The first rank has the loggers, and all gather together or none does.
   bool is_read() {
     const loggers::Recorder* recorder = view_.request.recorder;

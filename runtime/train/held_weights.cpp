@@ -181,6 +181,12 @@ bool HeldWeights::apply(int64_t epoch) {
   return is_changed;
 }
 
+std::vector<std::pair<Str, int64_t>> HeldWeights::ends() const {
+  std::vector<std::pair<Str, int64_t>> ends;
+  for (const Stage& stage : stages_) ends.emplace_back(stage.what, stage.epoch);
+  return ends;
+}
+
 Str HeldWeights::released_in(int64_t epoch) const {
   Str text;
   for (const Stage& stage : stages_) {

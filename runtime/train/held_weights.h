@@ -22,6 +22,8 @@ class HeldWeights {
   HeldWeights& operator=(const HeldWeights&) = delete;
 
   bool is_empty() const { return stages_.empty(); }
+  /// What is held, and the epoch from which on it trains.
+  std::vector<std::pair<Str, int64_t>> ends() const;
   /// As `epoch`, counted from 0, has it: what is held needs no gradient, the others move by their share of the rate. Gives whether other
   /// weights train than before.
   bool apply(int64_t epoch);

@@ -10,6 +10,8 @@ namespace ltr {
 Windows::Windows(const TrainerSettings& settings, int64_t batch_size, std::function<int64_t(int64_t epoch)> batches)
     : accumulate_(settings.accumulate), batches_(std::move(batches)) {
   if (settings.global_batch > 0) {
+    if (accumulate_.kind != Value::Kind::Int || accumulate_.as_int() != 1)
+      throw error_here(err::settings_contradict, "accumulate follows from global_batch: one of them is given");
     if (batch_size <= 0 || settings.global_batch % batch_size != 0) {
       throw error_here(err::does_not_divide, fmt::format("the batch size {}", batch_size),
                        fmt::format("global_batch = {}", settings.global_batch));

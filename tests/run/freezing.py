@@ -135,6 +135,11 @@ with scratch() as place:
     moved = fit(stages, folder / "moved", "--set", 'callbacks.Unfreeze.stages=[("head", 4)]')
     check("stages are set by a flag", moved.returncode == 0 and not changes(newest(folder / "moved"))[3] & {"head.weight", "head.bias"}, moved.text)
 
+    for epochs, is_told in ((2, True), (3, False)):
+        short = fit(until, folder / f"short{epochs}", "--epochs", str(epochs))
+        told = 'warning: "body" is held until epoch 2, and training ends before it' in short.text
+        check(f"{epochs} epochs: what is held to the end is told", short.returncode == 0 and told == is_told, short.text)
+
     found = fit(until, folder / "find", "--find-lr=opt")
     check("the search for a rate knows them", found.returncode == 0, found.text)
 

@@ -67,6 +67,20 @@ RULES = [
     ("fade", "-1", "R2004]: step.gamma -1.0 does not satisfy `gamma >= 0`"),
 ]
 
+# What is handed on to a layer and to a stage keeps their rules, unless it is `none`.
+HANDED_ON = """ltr 1
+data Ids(buffer: option[int] = none) {
+  batch[B] { ids: i64[B] }
+  train = range(8) |> map(one => (ids = one.i % 3)) |> shuffle(1, buffer) |> collate(4)
+}
+model Net(pad: option[int] = none) {
+  given = Embedding(3, 2, padding_idx = pad)
+  optimizer opt = SGD(given.weights, lr = 0.1)
+  step train[B](ids: i64[B]) { minimize mean(given(ids)) }
+}
+experiment base { data = Ids(), model = Net(), trainer { steps = 1 } }
+"""
+
 with scratch() as name:
     folder = pathlib.Path(name)
     source = folder / "ways.ltr"
@@ -132,6 +146,14 @@ with scratch() as name:
               and ("the warm-up of cosine takes 17 updates, and has 16" in result.text) == is_long, result.text)
     result = fit(program, folder / "runs", "pair", "--set", "model.opt.schedule=cosine(warmup = 90 steps)")
     check("what an option gives has no place in a file", "warning: the warm-up of cosine takes 90" in result.text, result.text)
+    (folder / "handed_on.ltr").write_text(HANDED_ON)
+    program = build(folder / "handed_on.ltr", folder)
+    for setting, says in (("model.pad=2", ""), ("model.pad=-3", ""), ("data.buffer=4", ""), ("data.buffer=none", ""),
+                          ("model.pad=3", "`count > padding_idx` does not hold: model.pad = 3"),
+                          ("model.pad=-4", "`-count <= padding_idx` does not hold: model.pad = -4"),
+                          ("data.buffer=0", "`buffer >= 1` does not hold: data.buffer = 0")):
+        result = fit(program, folder / "runs", "--set", setting)
+        check(f"{setting}, which is handed on", result.returncode == (2 if says else 0) and says in result.text, result.text)
     program = build(EXAMPLES / "iris.ltr", folder)
     result = run(program, "fit", "--no-bar", "--epochs", 4, "--set", "trainer.val_every=2 epochs", "--out", folder / "runs")
     lines = {number: line for number, line in re.findall(r"^epoch (\d)/4  (step .*)$", result.text, re.MULTILINE)}

@@ -85,6 +85,13 @@ with scratch() as name:
     running = [sum(means[max(0, at - 2):at + 1]) / len(means[max(0, at - 2):at + 1]) for at in range(10)]
     check("a mean that runs goes on over windows", [float(row["train/running_step"]) for row in steps] == running * 4, rows)
 
+    nothing = fit(program, folder / "nothing", "--set", "callbacks.Histograms.what=haed*")
+    check("a pattern of histograms without weights is refused at start",
+          nothing.returncode == 2 and 'Histograms: no weight lies at "haed*"' in nothing.text, nothing.text)
+    both = fit(program, folder / "both", "--set", "trainer.accumulate=2", "--set", "trainer.global_batch=8")
+    check("two settings of the batches of an update are refused at start",
+          both.returncode == 2 and "accumulate follows from global_batch" in both.text, both.text)
+
     half = fit(program, folder / "half", "--epochs", 1)
     more = fit(program, folder / "half", "--resume", "last", "--epochs", 4)
     run = newest(folder / "half")

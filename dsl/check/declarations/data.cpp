@@ -12,20 +12,40 @@ namespace ltr::check {
 
 namespace {
 
+/// A field of the batch, or null.
+const TypeField* find_wanted(const ObjectInfo& object, const std::string& name) {
+  const std::vector<TypeField>& fields = object.batch.fields;
+  const auto found = std::find_if(fields.begin(), fields.end(), [&](const TypeField& one) { return one.name == name; });
+  return found != fields.end() ? &*found : nullptr;
+}
+
+/// Adds to what says that a stream differs that `name` is declared in the batch as it is in one record.
+void help_without_batch(diagnostics::Diagnostic& diagnostic, const ObjectInfo& object, const ast::FieldType& field,
+                        Context& cx) {
+  Type want = find_wanted(object, field.name.text)->type;
+  const std::string& binder = object.decl->get<ast::Data>()->batch_binders[0].text;
+  want.dims.insert(want.dims.begin(), {.size = Polynomial::atom(object.batch_binders.at(binder)), .group = 0});
+  const std::string whole = cx.text(want);
+  diagnostic.help("one for each record: `{}: {}`", field.name.text, whole).fix(field.type->span, whole);
+}
+
 /// Whether what a stream delivers is the batch: its fields are among the batch's, with equal types. Reasons that were `told` of another
 /// stream are no mistakes of their own.
 bool check_stream(Context& cx, const ObjectInfo& object, const StreamDecl& stream, std::set<std::string>& told,
                   Scope& scope) {
-  if (object.decl->get<ast::Data>()->batch_span.is_empty()) return false;  // Which was said.
+  const ast::Data& data = *object.decl->get<ast::Data>();
+  if (data.batch_span.is_empty()) return false;  // Which was said.
   Type record = Type::of(Kind::Record);
   record.fields = stream.value.type.fields;
   const std::string name = stream.role + (stream.name.empty() ? "" : "." + stream.name);
+  const ast::FieldType* lacking = nullptr;  // the dim of the batch
   const auto fail = [&](const std::string& why, const std::string& cure = "") {
     if (!told.insert(why).second) return false;
-    diagnostics::Diagnostic diagnostic =
-        diag::stream_differs(stream.value.span, name, cx.text(record), cx.text(object.batch));
+    diagnostics::Diagnostic diagnostic = diag::stream_differs(
+        lacking != nullptr ? lacking->type->span : stream.value.span, name, cx.text(record), cx.text(object.batch));
     diagnostic.note("{}", why);
     if (!cure.empty()) diagnostic.help("{}", cure);
+    if (lacking != nullptr) help_without_batch(diagnostic, object, *lacking, cx);
     cx.report(std::move(diagnostic));
     return false;
   };
@@ -33,9 +53,8 @@ bool check_stream(Context& cx, const ObjectInfo& object, const StreamDecl& strea
   for (const auto& [binder, atom] : object.batch_binders) binders.insert(atom);
   AtomTable::Substitution bound;
   for (const TypeField& field : record.fields) {
-    const auto wanted = std::find_if(object.batch.fields.begin(), object.batch.fields.end(),
-                                     [&](const TypeField& other) { return other.name == field.name; });
-    if (wanted == object.batch.fields.end()) {
+    const TypeField* wanted = find_wanted(object, field.name);
+    if (wanted == nullptr) {
       if (cx.told_fields.contains(field.name)) return false;
       const bool is_plain = field.type.is_tensor() && field.type.dims.size() == 1 && !object.batch.fields.empty() &&
                             !object.batch.fields[0].type.dims.empty();
@@ -56,6 +75,11 @@ bool check_stream(Context& cx, const ObjectInfo& object, const StreamDecl& strea
     if (want.is_error() || have.is_error()) return true;
     if (have.kind != want.kind || have.element != want.element || have.dims.size() != want.dims.size()) {
       const bool is_text = have.kind == Kind::Texts && want.is_tensor();
+      // What lacks the dim of the batch lacks it in the batch, whatever its streams are made of.
+      if (have.is_tensor() && want.is_tensor() && have.element == want.element &&
+          have.dims.size() == want.dims.size() + 1 && !data.batch_binders.empty())
+        lacking = &*std::find_if(data.batch_fields.begin(), data.batch_fields.end(),
+                                 [&](const ast::FieldType& one) { return one.name.text == field.name; });
       return fail("`" + field.name + "` is " + cx.text(have) + ", the batch wants " + cx.text(want),
                   is_text ? "make numbers of texts in a map: `class_of(row." + field.name + ", [\"…\", \"…\"])`" : "");
     }

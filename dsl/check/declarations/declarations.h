@@ -25,6 +25,10 @@ void check_merge(Context& cx, ObjectInfo& metric, Object& typed, const ast::Name
 void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data);
 /// Those of the program's file, and those that it imports.
 void check_topologies(Context& cx);
+/// How many processes it has, if it says so itself: `cuda[8]` on `nodes = 2`.
+std::optional<int64_t> ranks_of(const Topology& topology, const Context& cx);
+/// E0607: its strategy and backend go with its devices.
+void check_processes(const Topology& topology, Context& cx);
 /// The topology that an experiment names, made one of the program.
 void take_topology(Context& cx, const Symbol& symbol, Span use);
 /// The params of a block, model, metric, data or callback as they are written.
@@ -34,6 +38,8 @@ void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint3
 /// W0302, W0407: what files of the program declare and nothing reads. Nothing where there is an error.
 void check_unused_names(Context& cx);
 std::optional<std::string> step_meant_by(const FnInfo& step);
+/// Whether E0423 asks for `name` as that of a step which logs under another one.
+bool is_told_of_steps(const ObjectInfo& model, const std::string& name);
 /// W0402: steps of wired models that neither the trainer nor anything of the program calls.
 void check_uncalled_steps(Context& cx);
 /// What steps and all that they call must not do: `.item()` in a train step (E0317), methods of text, and

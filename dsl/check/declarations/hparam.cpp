@@ -22,6 +22,24 @@ const std::set<std::string>& reserved_options() {
   return kReserved;
 }
 
+/// `size > 0` as what shapes may rest on.
+std::optional<Requirement> bound_of(const node::Host& comparison, const Context& cx) {
+  Requirement bound;
+  bool is_turned = false;
+  switch (comparison.op) {
+    case host::Op::GreaterEqual: is_turned = true; [[fallthrough]];
+    case host::Op::LessEqual: bound.kind = Requirement::Kind::AtMost; break;
+    case host::Op::Greater: is_turned = true; [[fallthrough]];
+    case host::Op::Less: bound.kind = Requirement::Kind::Less; break;
+    default: return std::nullopt;
+  }
+  const auto &left = cx.at(comparison.args[0]).type.value, &right = cx.at(comparison.args[1]).type.value;
+  if (!left || !right) return std::nullopt;
+  bound.left = is_turned ? *right : *left;
+  bound.right = is_turned ? *left : *right;
+  return bound;
+}
+
 void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl, uint32_t module) {
   std::vector<Local> locals;
   Scope scope{.cx = cx, .module = module, .place = Place::Hparam, .locals = locals};
@@ -58,14 +76,16 @@ void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl,
                                         "the default is " + cx.source_text(hparam.value.span))
                   .label(hparam.where->span, "the rule"));
   }
-  // Rules of divisibility are facts when shapes are proven.
+  // Rules of divisibility and bounds are facts when shapes are proven.
   const std::function<void(const ExprView&)> learn = [&](const ExprView& rule) {
     if (const auto* both = rule.get<node::And>()) {
       learn(cx.at(both->left));
       learn(cx.at(both->right));
     }
     const auto* comparison = rule.get<node::Host>();
-    if (comparison == nullptr || comparison->op != host::Op::Equal) return;
+    if (comparison == nullptr) return;
+    if (auto bound = bound_of(*comparison, cx)) cx.facts.push_back(std::move(*bound));
+    if (comparison->op != host::Op::Equal) return;
     const auto* rest = cx.at(comparison->args[0]).get<node::Host>();
     const auto* zero = cx.at(comparison->args[1]).get<node::IntConst>();
     if (rest == nullptr || rest->op != host::Op::Mod || zero == nullptr || zero->value != 0) return;
@@ -112,6 +132,10 @@ void take_hparams(Context& cx, uint32_t module) {
 }
 
 void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint32_t module) {
+  // A run of tests says by the title which of them failed.
+  const auto same = std::find_if(cx.program.tests.begin(), cx.program.tests.end(),
+                                 [&](const Test& one) { return one.title == test.title; });
+  if (same != cx.program.tests.end()) report_second(cx, {test.title, test.title_span}, same->title_span);
   ast::Fn fn;
   fn.name = {test.title, test.title_span};
   fn.body = test.body;
@@ -129,6 +153,7 @@ void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint3
   typed.title = test.title;
   typed.fn = info.index;
   typed.span = decl.span;
+  typed.title_span = test.title_span;
   if (!test.fails) {
     check_body_of(cx, info);
     cx.program.tests.push_back(std::move(typed));

@@ -347,6 +347,7 @@ struct ObjectChecker {
         if (step->copy_of) {
           const auto original = object.fns.find(step->copy_of->text);
           if (original == object.fns.end() || original->second->role != FnRole::Step) {
+            if (is_told_of_steps(object, step->copy_of->text)) continue;
             diagnostics::Diagnostic diagnostic = diag::unknown_name(step->copy_of->span, step->copy_of->text);
             std::vector<std::string> steps;
             for (const auto& [name, fn] : object.fns) {

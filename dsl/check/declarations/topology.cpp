@@ -59,6 +59,7 @@ class TopologyChecker {
     check_mesh();
     check_shards();
     check_strategy();
+    check_processes(typed_, cx_);
     check_recompute();
     check_precision();
     for (const ast::Topology* at : chain_) {

@@ -2,6 +2,7 @@
 #include <array>
 #include <set>
 
+#include "dsl/ast/walk.h"
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/diagnostics/suggest.h"
 
@@ -13,6 +14,30 @@ namespace {
 constexpr std::array<std::string_view, 4> kTrainersSteps = {"train", "val", "test", "predict"};
 
 }  // namespace
+
+namespace {
+
+struct LogFinder {
+  bool found = false;
+
+  void operator()(const auto& node) { ast::for_each_child(node, *this); }
+  void operator()(const ast::Stmt& stmt) {
+    found = found || stmt.get<ast::Log>() != nullptr;
+    ast::for_each_child(stmt, *this);
+  }
+};
+
+}  // namespace
+
+bool is_told_of_steps(const ObjectInfo& model, const std::string& name) {
+  return std::any_of(model.fns.begin(), model.fns.end(), [&](const auto& one) {
+    const FnInfo& fn = *one.second;
+    if (fn.role != FnRole::Step || step_meant_by(fn) != name) return false;
+    LogFinder finder;
+    for (const ast::Stmt& stmt : fn.ast->body) finder(stmt);
+    return finder.found;
+  });
+}
 
 std::optional<std::string> step_meant_by(const FnInfo& step) {
   std::vector<std::string> missing;

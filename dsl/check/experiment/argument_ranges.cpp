@@ -24,18 +24,23 @@ std::vector<std::string> paths_of(const node::Call& call, Kind made, const std::
   }
 }
 
+/// The rule that a number breaks, and where it stands.
+struct Broken {
+  std::string rule;
+  Span span;
+};
+
 /// The rule that a number breaks, or one of a tuple or list of them.
-std::optional<std::string> broken_by(const ExprView& value, const std::vector<std::string>& paths,
-                                     const Program& program) {
-  const auto broken = [&](double number) -> std::optional<std::string> {
+std::optional<Broken> broken_by(const ExprView& value, const std::vector<std::string>& paths, const Program& program) {
+  const auto broken = [&](double number) -> std::optional<Broken> {
     for (const std::string& path : paths) {
-      if (auto rule = broken_rule(path, number)) return rule;
+      if (auto rule = broken_rule(path, number)) return Broken{std::move(*rule), value.span};
     }
     return std::nullopt;
   };
   if (const auto* quantity = value.get<node::Quantity>()) return broken(quantity->value);
   if (value.is<node::Tuple>() || value.is<node::List>()) {
-    std::optional<std::string> rule;
+    std::optional<Broken> rule;
     for_each_child(value, [&](ExprId part) {
       if (!rule) rule = broken_by(program.exprs[part], paths, program);
     });
@@ -89,10 +94,13 @@ struct Ranges {
     if (!may_have_numbers) return;
     const Wired value = wired(written);
     const auto rule = broken_by(value.expr, paths, cx.program);
-    const Span place = value.given.is_empty() ? written.span : value.given;
+    // One of several numbers stands for itself.
+    const bool is_part = rule && rule->span.source == written.span.source && rule->span != written.span &&
+                         source::join(rule->span, written.span) == written.span;
+    const Span place = is_part ? rule->span : value.given.is_empty() ? written.span : value.given;
     if (!rule || is_reported(cx, diagnostics::Code::E0325, place)) return;
     diagnostics::Diagnostic diagnostic =
-        diag::out_of_range(place, "`" + name + "` cannot be " + cx.source_text(place)).note("`{}`", *rule);
+        diag::out_of_range(place, "`" + name + "` cannot be " + cx.source_text(place)).note("`{}`", rule->rule);
     if (place != written.span) diagnostic.label(written.span, "it is this `{}`", name);
     note_hparams(diagnostic, value, cx);
     cx.report(std::move(diagnostic));

@@ -254,6 +254,7 @@ void check_together(const Expr& data, const Expr& model, const Sections& section
   check_shown(cx, typed);
   check_schedules(cx, typed);
   check_windows(cx, typed);
+  check_settings_together(cx, typed);
   check_listed_twice(cx, typed);
   check_callback_models(cx, typed);
   check_columns(cx, cx.program.datas[typed.data], typed.data_arguments, typed);

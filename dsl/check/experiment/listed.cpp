@@ -99,6 +99,40 @@ bool check_periods(const node::Call& call, Context& cx) {
   return true;
 }
 
+/// The functions of the library that give a `receiver`.
+std::vector<std::string> receivers(const Context& cx) {
+  std::vector<std::string> names;
+  for (const auto& [name, symbol] : cx.graph.setting_values) {
+    const auto* result = symbol.fn->result->get<ast::NamedType>();
+    if (result != nullptr && result->name.text == "receiver") names.push_back(name);
+  }
+  return names;
+}
+
+/// What is given for parameters that are chats or servers; false after a report.
+bool read_receivers(const std::vector<ParamInfo>& params, CallSite& site) {
+  Context& cx = site.scope.cx;
+  for (size_t i = 0; i < site.given.size(); ++i) {
+    Given& given = site.given[i];
+    const auto param = std::find_if(params.begin(), params.end(), [&](const ParamInfo& one) {
+      return given.name ? one.name == given.name->text : i < params.size() && &one == &params[i];
+    });
+    if (param == params.end() || param->type.name != "receiver" || given.value == nullptr) continue;
+    const std::vector<std::string> known = receivers(cx);
+    const size_t told = cx.sink->error_count();
+    given.checked = check_setting_call(*given.value, known, site.scope);
+    if (given.checked) continue;
+    if (cx.sink->error_count() != told) return false;
+    std::string text;
+    for (const std::string& one : known) text += (text.empty() ? "`" : "`, `") + one;
+    cx.report(diag::wrong_argument(given.value->span,
+                                   "`" + param->name + "` of `" + site.name + "` is an address of a chat or server")
+                  .help("`{}(env(\"ADDRESS\"))`; there are {}`", known[0], text));
+    return false;
+  }
+  return true;
+}
+
 /// `callbacks { … }` and `loggers { … }`: calls of the library or of the program's own callbacks.
 std::optional<Expr> check_listed(const ast::Expr& value, const std::string& what, Kind kind, Scope& scope) {
   Context& cx = scope.cx;
@@ -116,17 +150,10 @@ std::optional<Expr> check_listed(const ast::Expr& value, const std::string& what
   site.given = given_of(*call);
   for (Given& given : site.given) {
     if (given.name && given.name->text == "filename") given.checked = filename_pattern(*given.value, cx);
-    const bool is_receiver =
-        name->text == "Notify" && (given.name ? given.name->text == "to" : &given == &site.given[0]);
-    if (!is_receiver || given.value == nullptr) continue;
-    given.checked = check_setting_call(*given.value, {"slack", "teams", "discord", "webhook"}, scope);
-    if (given.checked) continue;
-    cx.report(diag::wrong_argument(given.value->span, "`to` of `Notify` is an address of a chat or server")
-                  .help("`slack(env(\"SLACK_WEBHOOK\"))`, or `teams`, `discord`, `webhook`"));
-    return std::nullopt;
   }
   const Symbol* symbol = cx.graph.find(scope.module, name->text);
   if (symbol != nullptr && symbol->kind == SymbolKind::Op && fn_of(cx, *symbol).result.kind == kind) {
+    if (!read_receivers(fn_of(cx, *symbol).params, site)) return std::nullopt;
     Expr result = call_op(fn_of(cx, *symbol), site);
     const auto* made = result.get<node::Call>();
     if (result.type.is_error() || (made != nullptr && !check_periods(*made, cx))) return std::nullopt;
@@ -237,6 +264,20 @@ void check_averages(Context& cx, const Experiment& experiment) {
 
 }  // namespace
 
+namespace {
+
+/// Which file of `samples/` it writes, by its stream and field: `("val", "image")`.
+std::string shown_by(const node::Call& call, const Context& cx) {
+  std::string texts;
+  for (const node::NamedArg& arg : call.args) {
+    if (arg.name == "stream" || arg.name == "field")
+      texts += (texts.empty() ? "" : ", ") + arg.name + " = \"" + text_of(cx.at(arg.value)) + "\"";
+  }
+  return "(" + texts + ")";
+}
+
+}  // namespace
+
 void check_listed_twice(Context& cx, const Experiment& experiment) {
   check_checkpoint_folders(cx, experiment);
   check_averages(cx, experiment);
@@ -250,6 +291,10 @@ void check_listed_twice(Context& cx, const Experiment& experiment) {
         const auto* file = cx.at(call->args[0].value).get<node::StrConst>();
         if (file == nullptr) continue;
         what += "(file = \"" + file->text + "\")";
+      } else if (library::info(call->op).shows_rounds) {
+        what += shown_by(*call, cx);
+      } else if (call->op == library::Id::StopOnSignal) {
+        what += "(signal = " + text_of(cx.at(call->args[0].value)) + ")";
       } else if (call->op != library::Id::Ema && call->op != library::Id::Swa &&
                  call->op != library::Id::TensorBoardLogger) {
         continue;

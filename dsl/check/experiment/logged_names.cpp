@@ -45,6 +45,7 @@ void check_body_logs(Context& cx, const Body& body) {
     // The same number twice is that number; a metric is updated twice.
     const ExprView value = cx.at(log->value);
     if (before == cx.source_text(value.span) && metric_of(value, cx).empty()) continue;
+    if (is_reported(cx, diagnostics::Code::E0411, entry.span)) continue;  // A copy of the step is the same code.
     cx.report(diag::logged_twice(entry.span, entry.role + "." + entry.name)
                   .label(cx.program.logs[place->second->slot].span, "first here"));
   }

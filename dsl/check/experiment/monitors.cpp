@@ -11,11 +11,12 @@ namespace {
 struct Recorded {
   SeriesOf series;
   bool is_open = false;
+  std::set<std::string> open_roles = {};   ///< with a log whose name another one has
   std::set<std::string> told_absent = {};  ///< why series have no value, which holds for all of a role
 };
 
 void report_unknown(Context& cx, const std::string& name, Span span, const Recorded& recorded) {
-  if (recorded.is_open) return;
+  if (recorded.is_open || recorded.open_roles.contains(name.substr(0, name.find('.')))) return;
   std::vector<std::string> names;
   std::string list;
   for (const auto& [known, one] : recorded.series) {
@@ -161,6 +162,10 @@ void check_monitors(Context& cx, const Experiment& experiment, const ast::Sectio
   // What is missing may stand where the program could not be read.
   if (model.is_damaged || cx.program.datas[experiment.data].object.is_damaged) return;
   Recorded recorded{.series = logged_series(cx.program, experiment), .is_open = lacks_callback};
+  for (const LogEntry& log : cx.program.logs) {
+    if (log.owner == model.name && is_reported(cx, diagnostics::Code::E0411, log.span))
+      recorded.open_roles.insert(log.role);
+  }
   for (const Object& callback : cx.program.callbacks)
     recorded.is_open = recorded.is_open || (callback.is_damaged && is_listed(callback.name, experiment));
   for (const Expr& callback : experiment.callbacks) {

@@ -16,6 +16,32 @@ Expr as_data(Expr expr, Context& cx) {
   return with_children(std::move(expr), [&](ExprId child) { return cx.keep(as_data(cx.at(child), cx)); });
 }
 
+/// The options among the params that a rule names, and the rule of what they hold.
+Expr of_values(Expr rule, ExprIds& options, Context& cx) {
+  const auto* member = rule.get<node::Member>();
+  if (member != nullptr && member->is_param && rule.type.kind == Kind::Option) {
+    const Type held = rule.type.fields[0].type;
+    const Span span = rule.span;
+    options.push_back(cx.keep(std::move(rule)));
+    return {held, span, node::Convert{options.back()}};
+  }
+  return with_children(std::move(rule), [&](ExprId child) { return cx.keep(of_values(cx.at(child), options, cx)); });
+}
+
+/// An option that is `none` breaks no rule.
+Expr unless_none(Expr rule, Context& cx) {
+  ExprIds options;
+  const Span span = rule.span;
+  const Type truth = Type::of(Kind::Bool);
+  Expr asked = of_values(std::move(rule), options, cx);
+  for (const ExprId option : options) {
+    const ExprId none = cx.keep({Type::of(Kind::None), span, node::NoneConst{}});
+    const ExprId is_none = cx.keep({truth, span, node::Equal{option, none}});
+    asked = {truth, span, node::Or{is_none, cx.keep(std::move(asked))}};
+  }
+  return asked;
+}
+
 /// The scope of what rests on the params of `object`.
 struct Params {
   Params(Context& cx, ObjectInfo& object)
@@ -38,7 +64,7 @@ std::vector<Obligation> rules_of(Context& cx, ObjectInfo& object) {
                          ? requirement.rule
                          : condition_of(requirement, requirement.origin, params.scope);
     if (!condition) continue;
-    rule.condition = cx.keep(std::move(*condition));
+    rule.condition = cx.keep(unless_none(std::move(*condition), cx));
     rules.push_back(std::move(rule));
   }
   return rules;

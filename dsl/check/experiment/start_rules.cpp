@@ -3,6 +3,7 @@
 
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/expressions.h"
+#include "dsl/check/walk.h"
 
 namespace ltr::check {
 
@@ -14,6 +15,20 @@ bool is_swept(const Wired& wired, const Experiment& experiment) {
   return sweep != nullptr && std::any_of(sweep->args.begin(), sweep->args.end(), [&](const node::NamedArg& axis) {
            return std::find(wired.hparams.begin(), wired.hparams.end(), axis.name) != wired.hparams.end();
          });
+}
+
+/// What the experiment itself sets for one of the hparams that a rule names.
+const Expr* set_value(const ExprView& rule, const Experiment& experiment, const Context& cx) {
+  if (const auto* hparam = rule.get<node::Hparam>()) {
+    const auto set = std::find_if(experiment.sets.begin(), experiment.sets.end(),
+                                  [&](const auto& one) { return one.first == hparam->name; });
+    return set != experiment.sets.end() ? &set->second : nullptr;
+  }
+  const Expr* found = nullptr;
+  for_each_child(rule, [&](ExprId part) {
+    if (found == nullptr) found = set_value(cx.at(part), experiment, cx);
+  });
+  return found;
 }
 
 /// `a == b` of `b == a` too.
@@ -47,8 +62,11 @@ void check_rules(Context& cx, const Experiment& experiment, const std::vector<Ob
     if (rule.of_data && *rule.of_data != experiment.data) continue;
     const Wired wired = wire(cx.at(*rule.condition), none, {}, experiment, cx.program);
     const auto holds = evaluate(wired.expr, cx.program);
-    const Span place = rule.use.is_empty() ? rule.span : rule.use;
-    if (!holds || holds->whole != 0 || is_swept(wired, experiment) || is_reported(cx, diagnostics::Code::E0319, place))
+    const Span asked_at = rule.use.is_empty() ? rule.span : rule.use;
+    const Expr* set = set_value(cx.at(*rule.condition), experiment, cx);
+    const Span place = set != nullptr ? set->span : asked_at;
+    if (!holds || holds->whole != 0 || is_swept(wired, experiment) ||
+        is_reported(cx, diagnostics::Code::E0319, place) || is_reported(cx, diagnostics::Code::E0319, asked_at))
       continue;
     if (!told.insert(in_order(rule.text)).second) continue;
     const auto sides = sides_of(wired.expr, cx.program);
@@ -58,6 +76,7 @@ void check_rules(Context& cx, const Experiment& experiment, const std::vector<Ob
         "experiment `" + experiment.name + "` gives " +
             (sides ? std::to_string(sides->first) + " and " + std::to_string(sides->second) : "other values"));
     if (place != rule.span) diagnostic.label(rule.span, "required here");
+    if (place != asked_at && asked_at != rule.span) diagnostic.label(asked_at, "by this");
     note_hparams(diagnostic, wired, cx);
     cx.report(std::move(diagnostic));
   }

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "dsl/check/declarations/data_logic/data_logic.h"
-#include "dsl/check/declarations/devices.h"
+#include "dsl/check/declarations/declarations.h"
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/walk.h"
@@ -14,13 +14,7 @@ namespace {
 std::optional<int64_t> ranks_of(const Context& cx, const std::string& name) {
   if (name.empty()) return 1;
   for (const Topology& topology : cx.program.topologies) {
-    if (topology.name != name) continue;
-    const SettingValue* devices = find_setting(topology.settings, "devices");
-    const SettingValue* nodes = find_setting(topology.settings, "nodes");
-    const int64_t count = devices == nullptr ? 1 : std::max<int64_t>(read_devices(text_of(devices->value))->count, 1);
-    if (nodes == nullptr) return count;
-    const auto value = evaluate(nodes->value, cx.program);
-    return value ? std::optional(count * value->whole) : std::nullopt;
+    if (topology.name == name) return ranks_of(topology, cx);
   }
   return std::nullopt;
 }

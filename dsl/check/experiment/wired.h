@@ -58,6 +58,8 @@ void check_hook_optimizers(Context& cx, const Experiment& experiment);
 void check_shown(Context& cx, const Experiment& experiment);
 /// E0427, E0428: schedules fit the length of training.
 void check_schedules(Context& cx, const Experiment& experiment);
+/// E0309, E0325: settings of the trainer that say the same, or end training before another lets it.
+void check_settings_together(Context& cx, const Experiment& experiment);
 /// E0612: what a run has once is listed once, and two tables are two files. E0622: checkpoints lie in one folder.
 void check_listed_twice(Context& cx, const Experiment& experiment);
 /// E0621: the callbacks that are listed are for the model that is trained, or for any.

@@ -10,10 +10,19 @@ namespace ltr::check {
 
 namespace {
 
+/// Whether it is a `weight_path`, or has some in it.
+bool holds_weight_paths(const Type& type) {
+  return type.name == "weight_path" || std::any_of(type.fields.begin(), type.fields.end(),
+                                                   [](const TypeField& part) { return holds_weight_paths(part.type); });
+}
+
 /// The call kept as a value: an optimizer, schedule, callback or logger, its arguments named.
 Expr value_call(const FnInfo& op, std::vector<Expr> args, Span span, Context& cx) {
   node::Call call{.name = op.name, .op = op.id, .args = {}};
-  for (size_t i = 0; i < args.size(); ++i) call.args.push_back({op.params[i].name, cx.keep(std::move(args[i]))});
+  for (size_t i = 0; i < args.size(); ++i) {
+    const ParamInfo& param = op.params[i];
+    call.args.push_back({param.name, cx.keep(std::move(args[i])), holds_weight_paths(param.type)});
+  }
   // A setting that is given a value here may still be given none at the start.
   CallSignature signature{op.name, {}};
   for (const ParamInfo& param : op.params) {

@@ -19,6 +19,22 @@ std::string member_of_kind(const ObjectInfo& object, CallSite& site) {
   return check_given(site.given[0], site.scope).type.is_tensor() ? found : "";
 }
 
+/// `max_pool2d` of `MaxPool2d`.
+std::string function_of(const std::string& block) {
+  std::string name;
+  for (const char c : block) {
+    const bool is_large = c >= 'A' && c <= 'Z';
+    if (is_large && !name.empty()) name += '_';
+    name += is_large ? char(c - 'A' + 'a') : c;
+  }
+  return name;
+}
+
+bool is_function(const std::string& name, const Scope& scope) {
+  const Symbol* symbol = scope.cx.graph.find(scope.module, name);
+  return symbol != nullptr && (symbol->kind == SymbolKind::Op || symbol->kind == SymbolKind::Fn);
+}
+
 /// Reports where code builds what must be a member.
 bool may_build(const Symbol& symbol, const ObjectInfo& object, CallSite& site) {
   const Place place = site.scope.place;
@@ -26,11 +42,19 @@ bool may_build(const Symbol& symbol, const ObjectInfo& object, CallSite& site) {
   if ((builds_once && !site.scope.in_function_value) || symbol.kind == SymbolKind::Data) return true;
   Context& cx = site.scope.cx;
   const Span built = {site.span.source, site.name_span.begin, site.span.end};
-  diagnostics::Diagnostic diagnostic =
-      diag::block_built_in_code(built, symbol.name, object.kind == Kind::Metric ? "states" : "weights");
+  const bool has_tensors = std::any_of(object.members.begin(), object.members.end(), [](const auto& one) {
+    const MemberKind kind = one.second.kind;
+    return kind != MemberKind::Let && kind != MemberKind::Optimizer;
+  });
+  diagnostics::Diagnostic diagnostic = diag::block_built_in_code(built, symbol.name,
+                                                                 !has_tensors                  ? ""
+                                                                 : object.kind == Kind::Metric ? ", with new states,"
+                                                                                               : ", with new weights,");
   const bool is_piped = !site.given.empty() && site.given[0].value == nullptr;
   if (const std::string member = member_of_kind(object, site); !member.empty()) {
     diagnostic.help("`{}` is one: call it", member).fix(site.name_span, member);
+  } else if (const std::string function = function_of(symbol.name); !has_tensors && is_function(function, site.scope)) {
+    diagnostic.help("`{}` is the function that it applies", function);
   } else {
     diagnostic.help("make it a member: `NAME = {}` outside of the function{}", cx.source_text(built),
                     is_piped ? ", and pipe into `NAME`" : "");
@@ -115,12 +139,15 @@ Expr construct(const Symbol& symbol, CallSite& site) {
   // A layer of values that it does not take has sizes of its own, which nobody asks for.
   const bool has_rules = std::any_of(object.requirements.begin(), object.requirements.end(),
                                      [](const Requirement& one) { return one.is_where; });
-  // Nor has one with a weight that has no elements.
+  // Nor has one with a weight that has no elements, whatever its sizes are.
   const bool is_empty =
       std::any_of(object.requirements.begin(), object.requirements.end(), [&](const Requirement& one) {
-        return one.is_of_weight && cx.program.atoms.substitute(one.right, binding.dims).constant().value_or(1) < 1;
+        Requirement given = one;
+        given.right = cx.program.atoms.substitute(one.right, binding.dims);
+        return one.is_of_weight && decide(given, cx) == Truth::False;
       });
-  if (!holds && (has_rules || is_empty) && object.kind == Kind::Block) return error_at(site.span);
+  const bool is_made_for_model = object.kind == Kind::Block || object.kind == Kind::Metric;
+  if (!holds && (has_rules || is_empty) && is_made_for_model) return error_at(site.span);
   Type type = Type::of(object.kind);
   type.decl = object.index;
   type.name = object.name;

@@ -58,7 +58,7 @@ struct Evaluator {
   std::optional<Value> value(const node::Convert& convert) const {
     const auto value = of(convert.value);
     if (value && expr.type.kind == Kind::Float) return make_float(value->real);
-    return std::nullopt;
+    return value && expr.type.kind == Kind::Int && value->kind == Value::Kind::Int ? value : std::nullopt;
   }
   std::optional<Value> value(const node::Not& negation) const {
     const auto value = of(negation.value);
@@ -66,14 +66,20 @@ struct Evaluator {
   }
   std::optional<Value> value(const node::And& both) const {
     const auto a = of(both.left), b = of(both.right);
-    return a && b ? std::optional(make_bool(a->whole != 0 && b->whole != 0)) : std::nullopt;
+    if ((a && a->whole == 0) || (b && b->whole == 0)) return make_bool(false);
+    return a && b ? std::optional(make_bool(true)) : std::nullopt;
   }
   std::optional<Value> value(const node::Or& either) const {
     const auto a = of(either.left), b = of(either.right);
-    return a && b ? std::optional(make_bool(a->whole != 0 || b->whole != 0)) : std::nullopt;
+    if ((a && a->whole != 0) || (b && b->whole != 0)) return make_bool(true);
+    return a && b ? std::optional(make_bool(false)) : std::nullopt;
   }
   std::optional<Value> value(const node::Equal& equal) const {
     const auto a = of(equal.left), b = of(equal.right);
+    if (program.exprs[equal.right].is<node::NoneConst>()) {
+      if (program.exprs[equal.left].is<node::NoneConst>()) return make_bool(true);
+      return a ? std::optional(make_bool(false)) : std::nullopt;
+    }
     return a && b ? binary(host::Op::Equal, *a, *b) : std::nullopt;
   }
   std::optional<Value> value(const node::In& in) const {

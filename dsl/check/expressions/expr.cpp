@@ -222,7 +222,10 @@ Expr check_unary(const ast::Expr& expr, const ast::Unary& unary, Scope& scope) {
     const Type type = operand.type;
     return op_expr(library::Id::Neg, type, expr.span, {cx.keep(std::move(operand))});
   }
-  cx.report(diag::wrong_type(expr.span, "`-` takes a number, not " + cx.text(operand.type)));
+  if (operand.is<node::Quantity>() || operand.type.kind == Kind::Period || operand.type.kind == Kind::Duration)
+    cx.report(diag::wrong_type(expr.span, "what is counted in steps, epochs or time is 0 at least"));
+  else
+    cx.report(diag::wrong_type(expr.span, "`-` takes a number, not " + cx.text(operand.type)));
   return error_at(expr.span);
 }
 

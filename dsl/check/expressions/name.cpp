@@ -47,8 +47,6 @@ Expr member_of_self(const std::string& name, Type type, Span span, Scope& scope,
   return {std::move(type), span, node::Member{scope.cx.keep(self_expr(scope, span)), name, is_param}};
 }
 
-namespace {}  // namespace
-
 Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
   Context& cx = scope.cx;
   switch (symbol.kind) {

@@ -181,6 +181,20 @@ bool help_of_data(diagnostics::Diagnostic& diagnostic, const ast::Name& name, co
   return true;
 }
 
+/// A bare word where a text is wanted, or one word of a choice where a list of them is. False if neither is.
+bool help_of_text(diagnostics::Diagnostic& diagnostic, const ast::Name& name, const NameUse& use) {
+  if (use.wanted == nullptr || use.given != nullptr || use.field != nullptr) return false;
+  const bool is_list = use.wanted->kind == Kind::List && !use.wanted->fields.empty();
+  const std::vector<std::string> choices = is_list ? use.wanted->fields[0].type.choices : std::vector<std::string>();
+  if (std::find(choices.begin(), choices.end(), name.text) != choices.end()) {
+    diagnostic.help("a list of one is `[{}]`", name.text).fix(name.span, "[" + name.text + "]");
+    return true;
+  }
+  if (use.wanted->kind != Kind::Str) return false;
+  diagnostic.help("a text stands in quotes: `\"{}\"`", name.text).guess(name.span, "\"" + name.text + "\"");
+  return true;
+}
+
 /// `accuracy(z, y)` of code, where `Accuracy` is a metric: it is built once, as a member of that name.
 bool help_of_object(diagnostics::Diagnostic& diagnostic, const ast::Name& name, const NameUse& use,
                     const Scope& scope) {
@@ -261,6 +275,7 @@ void report_unknown(const ast::Name& name, Scope& scope, const NameUse& use) {
     if (!did_you_mean(diagnostic, name.text, name.span, optimizers)) note_there_are(diagnostic, optimizers);
     return scope.cx.report(std::move(diagnostic));
   }
+  if (help_of_text(diagnostic, name, use)) return scope.cx.report(std::move(diagnostic));
   // What is declared near by is meant more often than what the library holds.
   const bool wants_other = use.wanted != nullptr && !use.wanted->is_error() && use.wanted->kind != Kind::Function;
   const bool is_no_fn = use.is_base || wants_other;

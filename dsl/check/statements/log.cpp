@@ -3,6 +3,7 @@
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/declarations/hook.h"
+#include "dsl/check/experiment/wired.h"
 #include "dsl/check/statements/statements.h"
 
 namespace ltr::check {
@@ -184,7 +185,8 @@ Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
   }
   for (const LogEntry& other : cx.program.logs) {
     if (other.kind != "error" && other.owner == entry.owner && other.role == entry.role && other.name == entry.name &&
-        (other.kind != entry.kind || other.when != entry.when || other.reduce != entry.reduce)) {
+        (other.kind != entry.kind || other.when != entry.when || other.reduce != entry.reduce) &&
+        !is_reported(cx, diagnostics::Code::E0411, log.name.span)) {  // A copy of the step is the same code.
       cx.report(diag::logged_twice(log.name.span, role + "." + entry.name).label(other.span, "first here"));
     }
   }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdlib>
 
@@ -21,6 +22,11 @@ bool is_quantity(const std::string& text) {
   const size_t blank = text.find(' ');
   return blank != std::string::npos && is_number(text.substr(0, blank)) &&
          text.find_first_not_of("abcdefghijklmnopqrstuvwxyz", blank + 1) == std::string::npos;
+}
+
+std::string lower_case(std::string text) {
+  for (char& c : text) c = char(std::tolower(static_cast<unsigned char>(c)));
+  return text;
 }
 
 /// A value to stand for one that is missing.
@@ -71,6 +77,14 @@ void cure_text(diagnostics::Diagnostic& diagnostic, const ExprView& given, const
   } else if (is_choice || (wanted.is_host_number() && is_number(text)) || (is_period && is_quantity(text))) {
     diagnostic.help("without quotes: `{}`", text);
     if (is_choice) diagnostic.fix(given.span, text);
+  } else if (wanted.kind == Kind::Secret) {
+    diagnostic.help("a secret stands in the environment, and its name here: `env(\"NAME\")`");
+  } else if (wanted.kind == Kind::Tokenizer) {
+    diagnostic.help("a `let` of data reads one from its file: `let tok = tokenizer(\"tokenizer.json\")`");
+  } else if (wanted.kind == Kind::Tuple && lower_case(text) == "same") {
+    diagnostic.help("it is written `\"same\"`").fix(given.span, "\"same\"");
+  } else if (wanted.kind == Kind::Tuple && lower_case(text) == "valid") {
+    diagnostic.help("no padding is `0`").fix(given.span, "0");
   } else if (wanted.kind == Kind::List && !wanted.fields.empty() && wanted.fields[0].type.kind == Kind::Str) {
     diagnostic.help("`{}.split()` cuts it into words, `[{}]` is a list of it alone", cx.source_text(given.span),
                     cx.source_text(given.span));

@@ -23,6 +23,34 @@ bool all_of_one_sign(const Polynomial& value) {
   return any_positive != any_negative;
 }
 
+/// Whether it is above 0 whatever sizes stand in it: `1 + width`.
+bool is_above_zero(const Polynomial& value, const Context& cx) {
+  if (!value.terms().contains(Monomial{}) || !all_of_one_sign(value) || value.terms().at(Monomial{}) < 0) return false;
+  const std::vector<AtomId> atoms = value.atoms();
+  return rests_on_params(value, cx) && std::all_of(atoms.begin(), atoms.end(), [&](AtomId id) {
+           return cx.program.atoms.at(id).kind == Atom::Kind::Variable;
+         });
+}
+
+/// Whether what hparams promise, `size > 0`, keeps `difference` at or below `most`: it is so many times one of theirs and a rest.
+bool follows_from_bounds(const Polynomial& difference, int64_t most, const Context& cx) {
+  for (const Requirement& fact : cx.facts) {
+    if (fact.kind != Requirement::Kind::AtMost && fact.kind != Requirement::Kind::Less) continue;
+    const Polynomial promised = fact.left - fact.right;
+    const auto first = std::find_if(promised.terms().begin(), promised.terms().end(),
+                                    [](const auto& term) { return !term.first.empty(); });
+    if (first == promised.terms().end()) continue;
+    const auto same = difference.terms().find(first->first);
+    if (same == difference.terms().end() || same->second % first->second != 0 || same->second / first->second < 1)
+      continue;
+    const int64_t times = same->second / first->second;
+    const auto rest = (difference - promised * times).constant();
+    const int64_t bound = fact.kind == Requirement::Kind::Less ? -1 : 0;
+    if (rest && times * bound + *rest <= most) return true;
+  }
+  return false;
+}
+
 /// Whether no whole numbers make it zero: `98 * n - 7` leaves a rest.
 bool has_no_whole_root(const Polynomial& value) {
   int64_t common = 0, constant = 0;
@@ -67,6 +95,9 @@ Truth decide(const Requirement& requirement, const Context& cx) {
     case Requirement::Kind::AtMost:
     case Requirement::Kind::Less: {
       const auto constant = difference.constant();
+      if (!constant && follows_from_bounds(difference, requirement.kind == Requirement::Kind::AtMost ? 0 : -1, cx))
+        return Truth::Proven;
+      if (!constant && requirement.is_of_weight && is_above_zero(difference, cx)) return Truth::False;
       if (!constant) return Truth::Open;
       const bool holds = requirement.kind == Requirement::Kind::AtMost ? *constant <= 0 : *constant < 0;
       return holds ? Truth::Proven : Truth::False;

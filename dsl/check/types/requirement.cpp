@@ -58,6 +58,12 @@ Rests rests_on(const ExprView& rule, const Context& cx) {
   return latest;
 }
 
+/// The name of the param that an expression of a rule is, or null.
+const std::string* param_named(const ExprView& rule, const Context& cx) {
+  const auto* local = rule.get<node::Local>();
+  return local != nullptr ? &local->name : own_param(rule, cx);
+}
+
 /// How many elements a list has, if its type says so.
 std::optional<Polynomial> length_of(const Type& list) {
   return list.uniform ? list.value : std::optional(Polynomial(int64_t(list.fields.size())));
@@ -65,8 +71,7 @@ std::optional<Polynomial> length_of(const Type& list) {
 
 /// `rule` with what was given for the params that it names; `place` becomes that of the last of them.
 Expr with_arguments(const ExprView& rule, const Arguments& given, Span& place, Context& cx) {
-  const auto* local = rule.get<node::Local>();
-  const std::string* name = local != nullptr ? &local->name : own_param(rule, cx);
+  const std::string* name = param_named(rule, cx);
   for (size_t i = 0; name != nullptr && i < given.params.size(); ++i) {
     if (given.params[i].name != *name) continue;
     if (!given.values[i].span.is_empty()) place = given.values[i].span;
@@ -80,12 +85,14 @@ Expr with_arguments(const ExprView& rule, const Arguments& given, Span& place, C
 }
 
 /// Whether each option that a rule names is given a value: one that is `none` breaks no rule, and what only the run knows is
-/// seen there.
+/// seen there. An option that is handed on, a param of the declaration around, is for the user of that one to give.
 bool has_all(const ExprView& rule, const Arguments& given, const Context& cx) {
-  if (const auto* local = rule.get<node::Local>()) {
+  if (const std::string* name = param_named(rule, cx)) {
     for (size_t i = 0; i < given.params.size(); ++i) {
-      if (given.params[i].name != local->name || given.params[i].type.kind != Kind::Option) continue;
-      if (given.values[i].is<node::NoneConst>() || given.values[i].type.kind == Kind::Option) return false;
+      if (given.params[i].name != *name || given.params[i].type.kind != Kind::Option) continue;
+      const Expr& value = given.values[i];
+      if (value.is<node::NoneConst>()) return false;
+      if (value.type.kind == Kind::Option && own_param(value, cx) == nullptr) return false;
     }
   }
   return !any_child(rule, [&](ExprId part) { return !has_all(cx.at(part), given, cx); });

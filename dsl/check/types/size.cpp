@@ -70,6 +70,16 @@ bool require_size(const Polynomial& size, const std::string& text, Span use, Sco
   return ask_for_size(size, text, false, use, scope);
 }
 
+namespace {
+
+/// `hidden` of `4 * hidden`, which is above 0 where that is.
+Polynomial without_factor(const Polynomial& size) {
+  const auto first = size.terms().begin();
+  return size.terms().size() == 1 && first->second > 1 ? Polynomial::of({{first->first, 1}}) : size;
+}
+
+}  // namespace
+
 bool require_elements(const Type& weight, Span use, Scope& scope) {
   Context& cx = scope.cx;
   for (const Dim& dim : weight.dims) {
@@ -77,8 +87,8 @@ bool require_elements(const Type& weight, Span use, Scope& scope) {
     Requirement requirement;
     requirement.kind = Requirement::Kind::AtMost;
     requirement.left = 1;
-    requirement.right = dim.size;
-    requirement.text = cx.text(dim.size) + " >= 1";
+    requirement.right = without_factor(dim.size);
+    requirement.text = cx.text(requirement.right) + " >= 1";
     requirement.origin = use;
     requirement.is_of_weight = true;
     requirement.bounds_left = true;

@@ -47,6 +47,7 @@ std::optional<Kind> host_kind(const std::string& name) {
                                                      {"trainer_value", Kind::TrainerValue},
                                                      {"draw", Kind::Draw},
                                                      {"receiver", Kind::TrainerValue},
+                                                     {"weight_path", Kind::Str},
                                                      {"facts", Kind::Facts},
                                                      {"vocabulary", Kind::Vocabulary},
                                                      {"tokenizer", Kind::Tokenizer},
@@ -55,6 +56,9 @@ std::optional<Kind> host_kind(const std::string& name) {
   if (found == kKinds.end()) return std::nullopt;
   return found->second;
 }
+
+/// A kind of value that callbacks alone take: which one, the name of its type says.
+bool is_of_settings(const std::string& name) { return name == "receiver" || name == "weight_path"; }
 
 /// What programs may write where a type stands: what the language has, and behind it the types of the program.
 std::vector<std::string> type_names(const Scope& scope) {
@@ -210,7 +214,10 @@ Type check_named(const ast::TypeExpr& type, const ast::NamedType& named, Scope& 
     }
   }
   if (const auto kind = host_kind(name)) {
-    return *kind == Kind::Stream && !may_name_streams(type.span, scope) ? Type::error() : Type::of(*kind);
+    if (*kind == Kind::Stream && !may_name_streams(type.span, scope)) return Type::error();
+    Type result = Type::of(*kind);
+    if (is_of_settings(name)) result.name = name;
+    return result;
   }
   if (const auto element = element_of(name)) return Type::tensor(*element, {});
   const Symbol* symbol = scope.cx.graph.find(scope.module, name);

@@ -15,7 +15,7 @@ syntax keyword ltrOperatorWord and or not in as if then else
 syntax keyword ltrConstant true false none
 syntax keyword ltrType bf16 bool bytes draw duration f16 f32 f64 facts float i16 i32 i64 i8 initializer int
 syntax keyword ltrType list logger one_of option path period receiver schedule secret series str stream
-syntax keyword ltrType tokenizer trainer_value u8 vocabulary weights
+syntax keyword ltrType tokenizer trainer_value u8 vocabulary weight_path weights
 syntax keyword ltrFunction abs adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d
 syntax keyword ltrFunction adaptive_max_pool2d alibi all any arange argmax argmin arrow asha attention audio
 syntax keyword ltrFunction auto_contrast avg_pool1d avg_pool2d avg_pool3d balance batch_norm bce

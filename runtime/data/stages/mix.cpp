@@ -7,6 +7,7 @@
 #include "ltr/streams.h"
 #include "runtime/api/error.h"
 #include "runtime/data/stream.h"
+#include "runtime/tables/ranges.h"
 
 namespace ltr {
 
@@ -146,7 +147,9 @@ Stream mix(const std::vector<Stream>& streams, const std::vector<double>& weight
   }
   std::vector<double> shares = weights.empty() ? std::vector<double>(streams.size(), 1) : weights;
   for (const double share : shares) {
-    if (!std::isfinite(share) || share <= 0) throw error_here(err::out_of_range, "mix: weights", share, "above 0");
+    const auto rule = broken_rule("data.mix.weights", share);
+    if (rule || !std::isfinite(share))
+      throw error_here(err::out_of_range, "mix: weights", share, rule.value_or("a number"));
   }
   const double whole = std::accumulate(shares.begin(), shares.end(), 0.0);
   for (double& share : shares) {

@@ -9,11 +9,17 @@
 #include "runtime/data/permutation.h"
 #include "runtime/data/stages/strata.h"
 #include "runtime/data/stages/subset.h"
+#include "runtime/tables/ranges.h"
 #include "runtime/tensor/random.h"
 
 namespace ltr {
 
 namespace {
+
+void need_part(double part) {
+  if (const auto rule = broken_rule("data.split.parts", part))
+    throw error_here(err::out_of_range, "split: a part", part, *rule);
+}
 
 /// Records `first ..` of the permuted order; without a seed the order is that of the file.
 class Part : public IndexStage {
@@ -149,7 +155,7 @@ std::vector<Stream> split(const Stream& stream, const Ints& counts, const Option
   const int64_t size = stream.state()->size();
   int64_t sum = 0;
   for (const int64_t count : counts) {
-    if (count < 0) throw error_here(err::out_of_range, "split: a part", count, "count >= 0");
+    need_part(double(count));
     sum += count;
   }
   if (is_mock_data() || stream.state()->is_absent() || by.has_value()) {
@@ -173,7 +179,7 @@ std::vector<Stream> split(const Stream& stream, const Floats& shares, const Opti
   need_end(stream, "split");
   double sum = 0;
   for (const double share : shares) {
-    if (!(share >= 0)) throw error_here(err::out_of_range, "split: a share", share, "share >= 0");
+    need_part(share);
     sum += share;
   }
   if (sum > 1 + 1e-9) throw error_here(err::out_of_range, "split: the sum of shares", sum, "sum <= 1");

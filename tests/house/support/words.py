@@ -3,7 +3,8 @@ import importlib.util
 import re
 
 # Types that only declarations of the library write.
-LIBRARY_TYPES = {"optimizer", "stream", "schedule", "logger", "callback", "initializer", "trainer_value", "draw", "receiver"}
+LIBRARY_TYPES = {"optimizer", "stream", "schedule", "logger", "callback", "initializer", "trainer_value", "draw", "receiver",
+                 "weight_path"}
 
 
 def generator_of_editors(source):

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cctype>
 
 #include "dsl/check/declarations/data_logic/data_logic.h"
 #include "dsl/check/experiment/wired.h"
@@ -10,20 +9,23 @@ namespace ltr::check {
 
 namespace {
 
-/// Where `name` stands within `as {…}`, which the typed program no longer has a place for.
-Span written_place(const std::string& name, Span whole, const std::string& source) {
-  const auto is_word = [&](size_t at) {
-    return at < source.size() && (std::isalnum(static_cast<unsigned char>(source[at])) != 0 || source[at] == '_');
+/// Takes back what is said of fields that the schema lacks, and the file has: it is the schema that calls one otherwise. Gives
+/// back the name that the program asked for.
+std::optional<std::string> withdraw_fields(const std::vector<std::string>& stored, const Type& schema, Context& cx) {
+  std::optional<std::string> asked;
+  const auto is_read = [&](const std::string& name) {
+    return std::any_of(schema.fields.begin(), schema.fields.end(),
+                       [&](const TypeField& field) { return field.name == name; });
   };
-  for (size_t at = source.rfind('{'); at != std::string::npos; ++at) {
-    at = source.find(name, at);
-    if (at == std::string::npos) break;
-    if (is_word(at + name.size()) || is_word(at - 1)) continue;
-    whole.end = whole.begin + uint32_t(at + name.size());
-    whole.begin += uint32_t(at);
-    break;
-  }
-  return whole;
+  cx.sink->withdraw([&](const diagnostics::Diagnostic& one) {
+    if (one.code != diagnostics::Code::E0308) return false;
+    const auto missing = std::find_if(stored.begin(), stored.end(), [&](const std::string& name) {
+      return !is_read(name) && one.message.ends_with(" has no `" + name + "`");
+    });
+    if (missing != stored.end()) asked = *missing;
+    return missing != stored.end();
+  });
+  return asked;
 }
 
 void check_file(Context& cx, const ExprView& read, const node::Op& call, const DataObject& data,
@@ -40,11 +42,11 @@ void check_file(Context& cx, const ExprView& read, const node::Op& call, const D
   if (!stored) return;
   std::string list;
   for (const std::string& name : stored->names) list += (list.empty() ? "" : ", ") + name;
-  const std::string source = cx.source_text(read.span);
   for (const TypeField& field : read.type.fields) {
     if (std::find(stored->names.begin(), stored->names.end(), field.name) != stored->names.end()) continue;
     if (stored->may_lack_options && field.type.kind == Kind::Option) continue;
-    const Span span = written_place(field.name, read.span, source);
+    const Span span = schema_place(field.name, read.span, cx);
+    if (is_reported(cx, diagnostics::Code::E0512, span)) continue;
     diagnostics::Diagnostic diagnostic = diag::unknown_column(span, stored->place, stored->word, field.name);
     diagnostic.note("its {}s are {}", stored->word, list);
     const size_t other = call.op == library::Id::CsvFile && stored->names.size() == 1
@@ -57,7 +59,8 @@ void check_file(Context& cx, const ExprView& read, const node::Op& call, const D
       cx.report(std::move(diagnostic));
       return;
     }
-    if (const auto near = diagnostics::suggest(field.name, stored->names)) {
+    const auto asked = withdraw_fields(stored->names, read.type, cx);
+    if (const auto near = asked ? asked : diagnostics::suggest(field.name, stored->names)) {
       diagnostic.help("did you mean `{}`?", *near);
       if (span != read.span) diagnostic.guess(span, *near);
     }

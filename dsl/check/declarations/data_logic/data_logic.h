@@ -19,6 +19,9 @@ void check_splits(Context& cx, const DataObject& data);
 void check_endless_inputs(Context& cx, const DataObject& data);
 /// E0514: what a filter chooses hangs on no random numbers.
 void check_filters(Context& cx, const DataObject& data);
+/// Where `field` stands in the schema of the source `read`: within `as {…}`, or in the type that is named there. `read` itself
+/// where neither is.
+Span schema_place(const std::string& field, Span read, const Context& cx);
 /// E0512: what is wanted of a file that is there stands in its header, or first record. `arguments` are those of an experiment, or empty.
 void check_columns(Context& cx, const DataObject& data, const ExprIds& arguments, const Experiment& experiment);
 /// W0501: some step of an experiment reads each field of the batch. For all data, at the end.

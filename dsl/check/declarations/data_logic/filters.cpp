@@ -70,12 +70,35 @@ void find_caches(Context& cx, const ExprView& expr, const DataObject& data) {
   }
 }
 
+/// Where records in front of a stage are put into another order, which each epoch has its own of.
+std::optional<Span> shuffled_at(const ExprView& expr, const Context& cx, const DataObject& data) {
+  const ExprView stream = behind_lets(expr, data, cx.program);
+  const auto* stage = stream.get<node::Op>();
+  if (stage != nullptr && library::info(stage->op).records == library::Records::Mixed) return stream.span;
+  const auto input = input_of(stream, cx.program);
+  return input ? shuffled_at(cx.at(*input), cx, data) : std::nullopt;
+}
+
+/// `pack` joins records once, in one order.
+void find_packs(Context& cx, const ExprView& expr, const DataObject& data) {
+  for_each_child(expr, [&](ExprId child) { find_packs(cx, cx.at(child), data); });
+  const auto* stage = expr.get<node::Op>();
+  if (stage == nullptr || stage->op != library::Id::Pack || stage->args.empty()) return;
+  const auto map = random_map(cx.at(stage->args[0]), cx, data);
+  const auto place = map ? map : shuffled_at(cx.at(stage->args[0]), cx, data);
+  if (!place) return;
+  cx.report(diag::wrong_argument(expr.span, "`pack` joins records that have another order in each epoch")
+                .label(*place, "by this")
+                .help("put `shuffle`, and maps that draw random numbers, behind it"));
+}
+
 }  // namespace
 
 void check_filters(Context& cx, const DataObject& data) {
   const auto find = [&](const Expr& value) {
     find_filters(cx, value, data);
     find_caches(cx, value, data);
+    find_packs(cx, value, data);
   };
   for (const Member& member : data.object.members) find(member.value);
   for (const StreamDecl& stream : data.streams) find(stream.value);

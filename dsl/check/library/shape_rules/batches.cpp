@@ -216,10 +216,14 @@ Expr value_by(const ExprView& stream, const Given& by, const WantedValue& wanted
                                   [&](const TypeField& one) { return one.name == word; });
   const bool is_there = found != stream.type.fields.end();
   if (is_there && wanted.fits(found->type)) return field;
+  if (is_there) {
+    cx.report(diag::wrong_type(field.span, std::string("a field ") + wanted.description + " is wanted, and `" + word +
+                                               "` is " + cx.text(found->type)));
+    return error_at(site.span);
+  }
   std::vector<std::string> known;
   for (const TypeField& one : stream.type.fields) known.push_back(one.name);
-  diagnostics::Diagnostic diagnostic = diag::unknown_field(
-      field.span, "the stream", is_there ? word + "` " + wanted.description + ", and no `" + word : word);
+  diagnostics::Diagnostic diagnostic = diag::unknown_field(field.span, "the stream", word);
   if (!did_you_mean(diagnostic, word, field.span, known)) note_known(diagnostic, known);
   cx.report(std::move(diagnostic));
   return error_at(site.span);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "dsl/check/library/shape_rules/rules.h"
 
 namespace ltr::check {
@@ -17,8 +19,29 @@ bool are_sizes(const ExprView& list, const std::vector<Dim>& sizes, CallSite& si
   return true;
 }
 
+/// `normal(0, 0.02)`, as others write it: what is no dim has a name. False after a report.
+bool has_dims_alone(const FnInfo& op, const CallSite& site) {
+  const auto fraction = std::find_if(site.given.begin(), site.given.end(), [](const Given& given) {
+    return !given.name && given.value != nullptr && given.value->get<ast::FloatLiteral>() != nullptr;
+  });
+  if (op.params.size() < 2 || fraction == site.given.end()) return true;
+  Context& cx = site.scope.cx;
+  diagnostics::Diagnostic diagnostic =
+      diag::wrong_argument(fraction->span, "what stands in `" + op.name + "` without a name is a dim, so an int");
+  std::string named;
+  for (size_t i = 0; i < site.given.size() && i + 1 < op.params.size(); ++i) {
+    if (site.given[i].value == nullptr) return true;  // piped in: no dim is
+    const std::string name = site.given[i].name ? site.given[i].name->text : op.params[i + 1].name;
+    named += (named.empty() ? "" : ", ") + name + " = " + cx.source_text(site.given[i].value->span);
+  }
+  if (site.given.size() < op.params.size()) diagnostic.help("`{}({})`", op.name, named);
+  cx.report(std::move(diagnostic));
+  return false;
+}
+
 // `full(B, 1, value)` has its value behind the dims, the others name what follows.
 Expr create(const FnInfo& op, bool has_value, CallSite& site) {
+  if (!has_value && !has_dims_alone(op, site)) return error_at(site.span);
   bool value_is_named = false;
   for (const Given& given : site.given) value_is_named = value_is_named || (given.name && given.name->text == "value");
   std::optional<Expr> dims = take_dims(site, 0, has_value && !value_is_named ? 1 : 0);

@@ -1,3 +1,4 @@
+#include "dsl/check/declarations/data_logic/data_logic.h"
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/call.h"
 #include "dsl/check/library/library_call.h"
@@ -85,7 +86,9 @@ Expr rule_table(const FnInfo& op, CallSite& site) {
     cx.report(diag::wrong_type(site.span, "the columns of a file are written `as {name: float, …}`"));
     return error_at(site.span);
   }
-  if (!check_record(schema->fields, site.span, cx)) return error_at(site.span);
+  for (const TypeField& field : schema->fields) {
+    if (!check_record({field}, schema_place(field.name, site.span, cx), cx)) return error_at(site.span);
+  }
   return typed_call(op, stream_of(std::move(schema->fields)), site, std::move(*args));
 }
 
