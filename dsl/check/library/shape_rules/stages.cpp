@@ -291,6 +291,27 @@ Expr rule_concat(const FnInfo& op, CallSite& site) {
 }
 
 /// The parts keep their own types: `list[stream]` says nothing of what they deliver.
+namespace {
+
+/// Reports the first element of a written list that is below what it may be, or at `open`: E0325. What an hparam gives is looked at when a
+/// run starts.
+bool check_parts(const ExprView& list, const char* what, bool is_open, Context& cx) {
+  const auto* written = list.get<node::List>();
+  if (written == nullptr) return true;
+  for (const ExprId id : written->elements) {
+    const std::optional<HostValue> known = evaluate(cx.at(id), cx.program);
+    if (!known || (known->kind != HostValue::Kind::Float && known->kind != HostValue::Kind::Int)) continue;
+    const double value = known->kind == HostValue::Kind::Float ? known->real : double(known->whole);
+    if (value > 0 || (value == 0 && !is_open)) continue;
+    cx.report(diag::out_of_range(cx.at(id).span, std::string(what) + (is_open ? " is above 0" : " is 0 or more") +
+                                                     ", not " + cx.source_text(cx.at(id).span)));
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 Expr rule_mix(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
   // Streams one by one may be more arguments than it takes.
@@ -320,6 +341,7 @@ Expr rule_mix(const FnInfo& op, CallSite& site) {
   Expr weights = given != nullptr ? check_given_as(*given, op.params[1].type, site.scope, "`weights` of `mix`")
                                   : default_of(op.params, 1, before, op.module, site.scope);
   if (weights.type.is_error()) return error_at(site.span);
+  if (!check_parts(weights, "a weight of `mix`", true, cx)) return error_at(site.span);
   const size_t count = weights.type.fields.size();
   if (given != nullptr && !weights.type.uniform && count != parts.size()) {
     cx.report(diag::wrong_argument(weights.span, "`mix` has " + std::to_string(parts.size()) + " streams and " +
@@ -412,6 +434,7 @@ Expr rule_split_stream(const FnInfo& op, CallSite& site) {
   const Type wanted = Type::list_of(Type::of(is_counts ? Kind::Int : Kind::Float));
   parts = convert(std::move(parts), wanted, site.scope, "a part");
   if (parts.type.is_error()) return error_at(site.span);
+  if (!check_parts(parts, "a part of `split`", false, cx)) return error_at(site.span);
   const ExprIds& shares = parts.get<node::List>()->elements;
   const size_t count = shares.size();
   if (!is_counts) {
