@@ -21,6 +21,10 @@ std::optional<size_t> first_not_utf8(std::string_view text) {
         continue;
       }
     }
+    if (bytes[at] < 0x80) {
+      ++at;
+      continue;
+    }
     utf8proc_int32_t point = 0;
     const utf8proc_ssize_t length = utf8proc_iterate(bytes + at, utf8proc_ssize_t(text.size() - at), &point);
     if (length <= 0) return at;

@@ -159,7 +159,7 @@ def picked(folder):
         check(f"of {pathlib.Path(data).name} it makes a {task}", f"took the task {task};" in done.stdout and checked.returncode == 0
               and f"std.tasks.{{{task}}}" in (folder.place / "mine.ltr").read_text(), done.text + checked.text)
     for title, data, words in (
-            ("a file without bytes", folder.write("t.csv", ""), ("tabular_classifier: t.csv is empty",)),
+            ("a file without bytes", folder.write("none.csv", ""), ("tabular_classifier: none.csv is empty",)),
             ("an empty folder", "empty", ("image_classifier: empty holds no folder of pictures", "segmenter: ")),
             ("a Parquet file", SOURCE / "tests/corpus/data/rows.parquet", ("rows.parquet is a Parquet file",)),
             ("rows in JSON", folder.write("t.jsonl", '{"a": 1, "label": "x"}\n' * 400), ("t.jsonl: rows in JSON",)),

@@ -19,7 +19,10 @@ namespace ltr {
 
 Table::Table(Schema fields, Str path, Str word, Str folder)
     : Source(std::move(fields)), path_(std::move(path)), word_(std::move(word)), folder_(std::move(folder)) {
-  for (const FieldInfo& field : schema_) columns_.emplace_back(field);
+  for (const FieldInfo& field : schema_) {
+    columns_.emplace_back(field);
+    if (columns_.back().kind() == CellKind::Text && field.host[0] != '\0') texts_.push_back(columns_.size() - 1);
+  }
 }
 
 void Table::check() const {
@@ -42,11 +45,10 @@ void Table::end_row(int64_t number, Str fault) {
 }
 
 Str Table::fault_of_texts() const {
-  for (size_t i = 0; i < columns_.size(); ++i) {
-    const Column& column = columns_[i];
-    if (column.kind() != CellKind::Text || schema_[i].host[0] == '\0' || column.size() <= size_t(size_)) continue;
-    const Str fault = doors::utf8_fault(column.bytes(size_t(size_)));
-    if (!fault.empty()) return fmt::format("the field {}: {}", schema_[i].name, fault);
+  for (const size_t i : texts_) {
+    if (columns_[i].size() <= size_t(size_)) continue;
+    const std::string_view text = columns_[i].bytes(size_t(size_));
+    if (doors::first_not_utf8(text)) return fmt::format("the field {}: {}", schema_[i].name, doors::utf8_fault(text));
   }
   return "";
 }

@@ -42,6 +42,7 @@ class Table : public Source {
   Str word_;
   Str folder_;
   std::vector<Column> columns_;
+  std::vector<size_t> texts_;  ///< the columns of them
   int64_t size_ = 0;
   std::map<int64_t, int64_t> numbers_;  ///< from this row on, by how much more than the row its number is
   std::map<int64_t, Str> bad_;          ///< rows that do not fit: what is wrong
