@@ -118,6 +118,14 @@ std::string csv_cell(std::string_view cell, char separator) {
   return out + '"';
 }
 
+const std::string* number_among(const std::vector<std::string>& header) {
+  double value = 0;
+  const auto found = std::find_if(header.begin(), header.end(), [&](const std::string& name) {
+    return parse_float(name, value) && std::isfinite(value);
+  });
+  return found == header.end() ? nullptr : &*found;
+}
+
 std::string likely_separator(const std::vector<std::string>& header) {
   const size_t place = header.size() == 1 ? header[0].find_first_of(";\t|") : std::string::npos;
   if (place == std::string::npos) return "";

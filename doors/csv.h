@@ -48,6 +48,9 @@ bool parse_int(std::string_view text, int64_t& value);
 /// `cell` as it must be written: in quotes where it holds the separator, quotes or line ends.
 std::string csv_cell(std::string_view cell, char separator = ',');
 
+/// The first of the names that is a number: then the line is no header, but a row. Null if none is.
+const std::string* number_among(const std::vector<std::string>& header);
+
 /// What seems to separate the columns of a header that came out as one, as a program writes it: ";", "\\t", "|", or "".
 std::string likely_separator(const std::vector<std::string>& header);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <utility>
 
 #include "doors/json.h"
 #include "doors/torch_file.h"
@@ -48,11 +49,12 @@ WeightsFile WeightsFile::open(const std::string& given) {
   try {
     if (path.ends_with(".index.json")) {
       file.open_shards(path);
-    } else if (is_torch_name(path) || !part.empty() || Mapping(path).text().starts_with("PK\x03\x04")) {
-      file.open_torch(path, part);
+    } else if (is_torch_name(path) || Mapping(path).text().starts_with("PK\x03\x04")) {
+      file.open_torch(path, std::exchange(part, ""));
     } else {
       file.open_safetensors(path);
     }
+    if (!part.empty()) file.keep_member(part);
   } catch (const FormatError& damage) {
     throw WeightsError(WeightsError::Kind::Damaged, damage.offset, damage.reason);
   }
@@ -65,6 +67,13 @@ void WeightsFile::open_safetensors(const std::string& path) {
   shards_.push_back(SafetensorsFile::open(path));
   const std::vector<TensorEntry>& found = shards_.back().tensors();
   tensors_.insert(tensors_.end(), found.begin(), found.end());
+}
+
+void WeightsFile::keep_member(const std::string& member) {
+  const std::string begin = member + ".";
+  std::erase_if(tensors_, [&](const TensorEntry& tensor) { return !tensor.name.starts_with(begin); });
+  if (tensors_.empty()) throw WeightsError(WeightsError::Kind::Unsupported, 0, "none of its tensors is of " + member);
+  for (TensorEntry& tensor : tensors_) tensor.name.erase(0, begin.size());
 }
 
 void WeightsFile::open_shards(const std::string& index) {

@@ -35,7 +35,7 @@ struct WeightsError : std::runtime_error {
 class WeightsFile {
  public:
   /// `path` is a safetensors file, a folder or index of shards, or a PyTorch file; `path#NAME` is
-  /// one part of the latter. WeightsError for what cannot be used, std::system_error for what
+  /// one part of the latter, and of the others the tensors of one member, without its name in front. WeightsError for what cannot be used, std::system_error for what
   /// cannot be opened.
   static WeightsFile open(const std::string& path);
   /// Whether the file, without its `#NAME`, is there.
@@ -56,6 +56,7 @@ class WeightsFile {
 
   void open_safetensors(const std::string& path);
   void open_shards(const std::string& index);
+  void keep_member(const std::string& member);
   void open_torch(const std::string& path, const std::string& part);
   const void* copy_of(const TensorEntry& tensor, const View& view);
 

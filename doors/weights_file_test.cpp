@@ -93,6 +93,21 @@ TEST_CASE("a checkpoint: its state_dict, or the part that is named") {
   CHECK(!WeightsFile::exists(kInputs + "none.ckpt#ema"));
 }
 
+TEST_CASE("a member of a safetensors file, by the names within it") {
+  const std::string header =
+      R"({"net.fc.weight":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"netto.bias":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})";
+  const float numbers[] = {1.5F, 2.5F};
+  const uint64_t size = header.size();
+  const Scratch file(".safetensors", std::string(reinterpret_cast<const char*>(&size), sizeof size) + header +
+                                         std::string(reinterpret_cast<const char*>(numbers), sizeof numbers));
+  CHECK(WeightsFile::exists(file.path + "#net"));
+  WeightsFile member = WeightsFile::open(file.path + "#net");
+  REQUIRE(member.tensors().size() == 1);
+  CHECK(member.tensors()[0].name == "fc.weight");
+  CHECK(values<float>(member, "fc.weight") == std::vector<float>{1.5F});
+  CHECK(refusal(file.path + "#body") == "none of its tensors is of body");
+}
+
 TEST_CASE("PyTorch files that are refused say why") {
   CHECK(refusal(kInputs + "legacy.pt").find("plain pickle") != std::string::npos);
   CHECK(refusal(LTR_SOURCE_DIR "/tests/corpus/data/runs_code.pt").find("os.system") != std::string::npos);

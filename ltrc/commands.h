@@ -106,9 +106,9 @@ int run_info();
 
 struct NewOptions {
   std::string name;
-  std::string from = "classifier";  ///< the starter that is written
-  std::string task;                 ///< a model of std.tasks, whose program is written in its place
-  std::string data;                 ///< what the program reads; "": data that are written beside it
+  std::string from;  ///< the starter that is written; "": the first, or of data the task that fits
+  std::string task;  ///< a model of std.tasks, whose program is written in its place
+  std::string data;  ///< what the program reads; "": data that are written beside it
   bool list = false;
 };
 int run_new(const NewOptions& options);

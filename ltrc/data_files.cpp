@@ -10,9 +10,11 @@
 #include "doors/column_file.h"
 #include "doors/csv.h"
 #include "doors/file.h"
+#include "doors/file_kind.h"
 #include "doors/json.h"
 #include "doors/sqlite.h"
 #include "doors/tar.h"
+#include "doors/utf8.h"
 #include "doors/zip.h"
 
 namespace ltr::driver {
@@ -59,17 +61,29 @@ std::optional<std::pair<std::string, int64_t>> first_line(const std::string& pat
   return std::pair(is_blank ? "" : line, number);
 }
 
+/// What is said of a file of another kind: nothing if it may be text.
+Stored of_other_kind(const std::string& path, const Texts& arguments, const char* word) {
+  const auto kind = doors::kind_of_file(path);
+  if (!kind) return std::nullopt;
+  return check::StoredFields{"\"" + arguments[0] + "\"", word, {}, false, "", kind->what, kind->source};
+}
+
 Stored csv_columns(const std::string& path, const Texts& arguments) {
   const std::string separator = arguments.size() > 1 ? arguments[1] : "";
   if (separator.size() != 1 || path.ends_with(".gz")) return std::nullopt;
+  if (Stored other = of_other_kind(path, arguments, "column")) return other;
   const auto line = first_line(path);
-  if (!line) return std::nullopt;
+  if (!line || doors::first_not_utf8(line->first)) return std::nullopt;
   Texts names;
   if (!doors::CsvReader(line->first, separator[0]).next(names)) return std::nullopt;
-  return check::StoredFields{"\"" + arguments[0] + "\"", "column", std::move(names)};
+  const std::string* number = doors::number_among(names);
+  check::StoredFields stored{"\"" + arguments[0] + "\"", "column", names};
+  if (number != nullptr) stored.number = *number;
+  return stored;
 }
 
-Stored json_fields(const std::string& path, const Texts&) {
+Stored json_fields(const std::string& path, const Texts& arguments) {
+  if (Stored other = of_other_kind(path, arguments, "field")) return other;
   const auto line = first_line(path);
   if (!line) return std::nullopt;
   const nlohmann::json row = line->first.empty() ? nlohmann::json() : doors::try_json(line->first);

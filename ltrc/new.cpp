@@ -53,7 +53,7 @@ void print_list() {
 /// The text of the starter or task that was asked for; what is wrong was said if there is none.
 std::optional<std::string> program_of(const NewOptions& options) {
   const bool is_task = !options.task.empty();
-  std::string wanted = is_task ? options.task : options.from;
+  std::string wanted = is_task ? options.task : options.from.empty() ? "classifier" : options.from;
   // As on other command lines: image-classifier.
   if (is_task) std::replace(wanted.begin(), wanted.end(), '-', '_');
   const auto programs = programs_of(is_task);
@@ -63,6 +63,24 @@ std::optional<std::string> program_of(const NewOptions& options) {
   const auto near = diagnostics::suggest(wanted, names);
   fmt::print(stderr, "error: there is no {} `{}`\n  = help: {}\n", is_task ? "task" : "starter", wanted,
              near ? "did you mean `" + *near + "`?" : "`ltrc new --list` names them");
+  return std::nullopt;
+}
+
+/// The task that fits what stands at `data`; if none does, why was said.
+std::optional<std::string> task_for(const std::string& data) {
+  const auto programs = programs_of(true);
+  std::string reasons;
+  for (const std::string& task : likely_tasks(data)) {
+    const StarterFit fit = fit_to_data(std::string(programs.at(task)), task, data, data);
+    if (fit.error.empty()) return task;
+    reasons += fmt::format("  {}: {}\n", task, fit.error);
+    if (!fit.help.empty()) reasons += fmt::format("    = help: {}\n", fit.help);
+  }
+  fmt::print(
+      stderr,
+      "error: no task fits `{}`; nothing was written\n{}  = help: `ltrc new --list` names all tasks; --task says "
+      "which is meant\n",
+      data, reasons);
   return std::nullopt;
 }
 
@@ -104,8 +122,9 @@ std::vector<std::pair<std::filesystem::path, std::string>> files_of(std::string 
 
 }  // namespace
 
-int run_new(const NewOptions& options) {
+int run_new(const NewOptions& asked) {
   namespace fs = std::filesystem;
+  NewOptions options = asked;
   if (options.list) {
     print_list();
     return kOk;
@@ -115,12 +134,18 @@ int run_new(const NewOptions& options) {
     fmt::print(stderr, "error: ltrc new needs a name\n  = help: `ltrc new my_first` writes my_first.ltr\n");
     return kUsage;
   }
-  std::optional<std::string> program = program_of(options);
-  if (!program) return kUsage;
   if (!options.data.empty() && !fs::exists(options.data)) {
     fmt::print(stderr, "error: there is no file or folder `{}`\n", options.data);
     return kUsage;
   }
+  const bool is_picked = !options.data.empty() && options.task.empty() && options.from.empty();
+  if (is_picked) {
+    const std::optional<std::string> task = task_for(options.data);
+    if (!task) return kErrors;
+    options.task = *task;
+  }
+  std::optional<std::string> program = program_of(options);
+  if (!program) return kUsage;
   std::string stem = fs::path(name).filename().string();
   if (stem.ends_with(".ltr")) stem.resize(stem.size() - 4);
   const bool is_name =
@@ -154,6 +179,7 @@ int run_new(const NewOptions& options) {
     return kErrors;
   }
   if (!found.empty()) fmt::print("found {}\n", found);
+  if (is_picked) fmt::print("took the task {}; --task names another, `ltrc new --list` all\n", options.task);
   const size_t kShown = 8;
   for (const auto& [path, text] : files) {
     if (!path.parent_path().empty()) fs::create_directories(path.parent_path(), error);

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "doors/file.h"
+#include "doors/file_kind.h"
+#include "doors/utf8.h"
 
 namespace ltr::driver {
 
@@ -70,31 +72,21 @@ std::string fit_pictures(std::string& text, const std::string& data) {
                      classes.size() > kShown ? ", …" : "");
 }
 
-/// Where the bytes are no UTF-8, npos if they are.
-size_t first_fault(std::string_view text) {
-  for (size_t at = 0; at < text.size();) {
-    const auto lead = uint8_t(text[at]);
-    const size_t length = lead < 0x80 ? 1 : lead >> 5 == 6 ? 2 : lead >> 4 == 14 ? 3 : lead >> 3 == 30 ? 4 : 0;
-    if (length == 0 || at + length > text.size()) return at;
-    for (size_t i = 1; i < length; ++i) {
-      if (uint8_t(text[at + i]) >> 6 != 2) return at;
-    }
-    at += length;
-  }
-  return std::string_view::npos;
-}
-
 std::string fit_letters(std::string&, const std::string& data) {
-  constexpr size_t kFewest = 2000;  // some windows of 65 letters in the last tenth
+  // The last tenth is measured in batches of 16 windows, which are 65 letters long and begin 64 apart.
+  constexpr int64_t kFewest = 10 * (16 * 64 + 1);
   if (fs::is_directory(data)) throw Unfit{data + " is a folder, and this task reads a text"};
   const std::string letters = doors::read_file(data);
-  if (const size_t at = first_fault(letters); at != std::string::npos)
-    throw Unfit{fmt::format("{}:{}: byte {} is not UTF-8", data,
-                            1 + std::count(letters.begin(), letters.begin() + ptrdiff_t(at), '\n'), at),
-                "a text in UTF-8 is wanted"};
-  if (letters.size() < kFewest)
-    throw Unfit{fmt::format("{}: {} bytes, and {} at least are wanted", data, letters.size(), kFewest)};
-  return fmt::format("a text of {} bytes", letters.size());
+  if (const auto kind = doors::kind_of(letters))
+    throw Unfit{fmt::format("{} is {}", data, kind->what), "a text is wanted"};
+  if (const auto bad = doors::line_not_utf8(letters))
+    throw Unfit{fmt::format("{}:{}: {}", data, bad->line, bad->fault), "a text in UTF-8 is wanted"};
+  const auto count =
+      std::count_if(letters.begin(), letters.end(), [](char c) { return (uint8_t(c) & 0xC0U) != 0x80U; });
+  if (count < kFewest)
+    throw Unfit{fmt::format("{}: {} letters, and {} at least are wanted", data, count, kFewest),
+                "the last tenth of them is measured by windows of 65, of which a batch has 16"};
+  return fmt::format("a text of {} letters", count);
 }
 
 std::string fit_digits(std::string&, const std::string& data) {

@@ -3,6 +3,7 @@
 // What `ltrc new --data` makes of data that people have: the program of a task for them, or why it has none.
 
 #include <string>
+#include <vector>
 
 namespace ltr::driver {
 
@@ -16,6 +17,9 @@ struct StarterFit {
 /// The program `text` of `task` for the data at `data`, which are there. `path` is how the program names them. A task without
 /// rules takes them as they are.
 StarterFit fit_to_data(std::string text, const std::string& task, const std::string& data, const std::string& path);
+
+/// The tasks that may fit what stands at `data`, the likeliest first.
+std::vector<std::string> likely_tasks(const std::string& data);
 
 /// `path` as it stands between quotes in a program.
 std::string quoted_text(const std::string& path);

@@ -10,6 +10,9 @@
 
 #include "doors/csv.h"
 #include "doors/file.h"
+#include "doors/file_kind.h"
+#include "doors/json.h"
+#include "doors/utf8.h"
 #include "ltrc/starter_data.h"
 
 namespace ltr::driver {
@@ -61,6 +64,24 @@ void add(TableColumn& column, std::string_view cell, int64_t line) {
     column.has_more_kinds = true;
 }
 
+/// Unfit for what is no text, and for rows in another form.
+void need_csv(const std::string& text, const std::string& path) {
+  const std::string kNames = "a CSV file whose first line names its columns";
+  const auto in_program = [&](const std::string& source) {
+    return fmt::format(
+        "write it as CSV; or begin with other data, and write `{}(file) as Row` in the program, for `csv`", source);
+  };
+  if (const auto kind = doors::kind_of(text))
+    throw Unfit{fmt::format("{} is {}, and this task reads a table in CSV", path, kind->what),
+                kind->source.empty() ? kNames : in_program(kind->source)};
+  if (const auto bad = doors::line_not_utf8(text))
+    throw Unfit{fmt::format("{}:{}: {}", path, bad->line, bad->fault), "a text in UTF-8 is wanted"};
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  const bool may_be_json = begin != std::string::npos && (text[begin] == '{' || text[begin] == '[');
+  if (may_be_json && doors::try_json(text.substr(begin, text.find('\n', begin) - begin)).is_structured())
+    throw Unfit{fmt::format("{}: rows in JSON, and this task reads a table in CSV", path), in_program("jsonl")};
+}
+
 void read_rows(Table& table, const std::string& text, char separator) {
   doors::CsvReader reader(text, separator);
   std::vector<std::string> header;
@@ -69,6 +90,9 @@ void read_rows(Table& table, const std::string& text, char separator) {
     table.separator = other;
     return read_rows(table, text, other == "\\t" ? '\t' : other[0]);
   }
+  if (const std::string* number = doors::number_among(header))
+    throw Unfit{fmt::format("{}:1: {} is a number, and no name of a column", table.path, *number),
+                "there seems to be no header: write a line of names above, or rename the column"};
   for (const std::string& name : header) {
     const bool is_twice = std::any_of(table.columns.begin(), table.columns.end(),
                                       [&](const TableColumn& column) { return column.name == name && !name.empty(); });
@@ -93,7 +117,9 @@ Table look_at_table(const std::string& path, int64_t fewest) {
     throw Unfit{fmt::format("{} is a folder, and this task reads a table", path),
                 "a CSV file whose first line names its columns"};
   try {
-    read_rows(table, doors::read_file(path), ',');
+    const std::string text = doors::read_file(path);
+    need_csv(text, path);
+    read_rows(table, text, ',');
   } catch (const doors::FormatError& error) {
     throw Unfit{fmt::format("{}: at byte {}: {}", path, error.offset, error.reason),
                 "a CSV file whose first line names its columns"};

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <stdexcept>
 
+#include "doors/file_kind.h"
 #include "ltrc/starter_data.h"
 #include "ltrc/starter_table.h"
 
@@ -18,6 +20,7 @@ using Columns = std::vector<const TableColumn*>;
 constexpr int64_t kFewestRows = 10;
 /// What a column of classes, or of what is told, is called where it says so itself.
 constexpr std::array kClassNames = {"label", "class", "species", "category", "kind", "target", "y"};
+constexpr std::array kTableEndings = {".csv", ".tsv", ".json"};
 constexpr std::array kTargetNames = {"target", "y", "label", "price", "value"};
 
 /// Every `from` of the text as `to`. A starter without one is a mistake of ours.
@@ -158,6 +161,47 @@ std::string found_text(const std::string& what, const std::string& left_out) {
 }
 
 }  // namespace
+
+namespace {
+
+/// Whether a table is of classes sooner than of a number that is told: by the name of a column, else by one of texts.
+bool is_of_classes(const Table& table) {
+  const TableColumn* label = called(table, kClassNames);
+  if (label != nullptr && says_classes(table, *label)) return true;
+  const TableColumn* target = called(table, kTargetNames);
+  if (target != nullptr && target->is_number()) return false;
+  return std::any_of(table.columns.begin(), table.columns.end(),
+                     [&](const TableColumn& column) { return column.texts > 0 && says_classes(table, column); });
+}
+
+/// Whether one of its columns holds sentences.
+bool has_sentences(const Table& table) {
+  constexpr int64_t kSentence = 20;  // letters of a cell, on average
+  return std::any_of(table.columns.begin(), table.columns.end(), [](const TableColumn& column) {
+    return column.texts > 0 && column.characters >= kSentence * column.cells();
+  });
+}
+
+}  // namespace
+
+std::vector<std::string> likely_tasks(const std::string& data) {
+  namespace fs = std::filesystem;
+  if (fs::is_directory(data)) return {"image_classifier", "segmenter"};
+  const std::string name = fs::path(data).filename().string();
+  const bool is_called_table = std::any_of(kTableEndings.begin(), kTableEndings.end(),
+                                           [&](const char* ending) { return name.find(ending) != std::string::npos; });
+  try {
+    const Table table = look_at_table(data, 1);
+    if (table.columns.size() == 1 && !is_called_table) return {"language_model"};
+    std::vector<std::string> tasks = {"tabular_regressor", "forecaster"};
+    tasks.insert(is_of_classes(table) ? tasks.begin() : tasks.end(), "tabular_classifier");
+    tasks.insert(has_sentences(table) ? tasks.begin() : tasks.end(), "text_classifier");
+    return tasks;
+  } catch (const Unfit&) {
+    // What is no table may be a text; what is called one says why it is none.
+    return {is_called_table || doors::kind_of_file(data) ? "tabular_classifier" : "language_model"};
+  }
+}
 
 std::string fit_classifier(std::string& text, const std::string& data) {
   const Table table = look_at_table(data, kFewestRows);

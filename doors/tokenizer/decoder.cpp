@@ -6,6 +6,7 @@
 #include "doors/tokenizer/pattern.h"
 #include "doors/tokenizer/steps.h"
 #include "doors/tokenizer/unicode.h"
+#include "doors/utf8.h"
 
 namespace ltr::doors {
 
@@ -71,7 +72,7 @@ Tokens with_bytes(Tokens tokens) {
   Tokens out;
   std::string bytes;
   const auto end_bytes = [&] {
-    if (is_valid_utf8(bytes)) {
+    if (!first_not_utf8(bytes)) {
       if (!bytes.empty()) out.push_back(bytes);
     } else {
       for (size_t i = 0; i < bytes.size(); ++i) out.emplace_back("\xEF\xBF\xBD");

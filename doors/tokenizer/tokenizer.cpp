@@ -10,6 +10,7 @@
 #include "doors/file.h"
 #include "doors/json.h"
 #include "doors/tokenizer/unicode.h"
+#include "doors/utf8.h"
 
 namespace ltr::doors {
 
@@ -146,7 +147,7 @@ std::optional<int64_t> Tokenizer::id(std::string_view token) const {
 
 std::vector<int64_t> Tokenizer::encode(std::string_view text) const {
   std::string repaired;
-  if (!is_valid_utf8(text)) text = repaired = valid_utf8(text);
+  if (first_not_utf8(text)) text = repaired = valid_utf8(text);
   std::vector<int64_t> ids = before_;
   raw_.for_each_part(text, [&](size_t begin, size_t end, int64_t id) {
     if (id >= 0) {

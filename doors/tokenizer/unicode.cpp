@@ -39,18 +39,6 @@ void append_char(std::string& text, char32_t c) {
   text.append(reinterpret_cast<const char*>(bytes), size_t(size));
 }
 
-bool is_valid_utf8(std::string_view text) {
-  for (size_t at = 0; at < text.size();) {
-    if (static_cast<unsigned char>(text[at]) < 0x80) {
-      ++at;
-      continue;
-    }
-    const size_t begin = at;
-    if (next_char(text, at) == kReplacement && text.substr(begin, at - begin) != "\xEF\xBF\xBD") return false;
-  }
-  return true;
-}
-
 // One U+FFFD for each longest beginning of a character, as the Unicode standard recommends (3.9, U+FFFD substitution).
 std::string valid_utf8(std::string_view text) {
   std::string out;

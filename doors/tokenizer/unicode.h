@@ -13,7 +13,6 @@ char32_t next_char(std::string_view text, size_t& at);
 void append_char(std::string& text, char32_t c);
 /// `text`, with U+FFFD for each part of it that is no UTF-8.
 std::string valid_utf8(std::string_view text);
-bool is_valid_utf8(std::string_view text);
 /// Bytes of the character that begins with `first`, of valid UTF-8.
 size_t char_bytes(char first);
 

@@ -11,6 +11,9 @@ struct StoredFields {
   std::string word;   ///< what each is there: `column`
   std::vector<std::string> names;
   bool may_lack_options = false;  ///< a record need not have what is an option
+  std::string number = "";        ///< one of the names that is a number: they are a row then, and no header
+  std::string kind = "";  ///< what the file is, where the source cannot read it: "a Parquet file"; then it has no names
+  std::string reader = "";  ///< the source that reads it, "" if there is none
 };
 
 /// How `check` looks into data files; it opens none itself.

@@ -45,10 +45,18 @@ std::string Messenger::take_problem() {
 }
 
 void Messenger::finish() {
+  using Seconds = std::chrono::duration<double>;
   std::unique_lock lock(mutex_);
   if (has_given_up_) return;
-  has_given_up_ = !changed_.wait_for(lock, std::chrono::duration<double>(pace_.at_end_s),
-                                     [this] { return waiting_.empty() && !is_sending_; });
+  is_finishing_ = true;
+  changed_.notify_all();
+  const auto until = [begin = std::chrono::steady_clock::now()](double seconds) {
+    return begin + std::chrono::duration_cast<std::chrono::steady_clock::duration>(Seconds(seconds));
+  };
+  changed_.wait_until(lock, until(pace_.silent_at_end_s), [this] { return is_idle(); });
+  if (has_answered_) changed_.wait_until(lock, until(pace_.at_end_s), [this] { return is_idle(); });
+  has_given_up_ = !is_idle();
+  if (has_given_up_ && problem_.empty()) problem_ = fmt::format("Notify: {} does not answer", receiver_.service);
 }
 
 void Messenger::run() {
@@ -64,27 +72,35 @@ void Messenger::run() {
     lock.lock();
     is_sending_ = false;
     changed_.notify_all();
-    if (waiting_.empty()) continue;
-    changed_.wait_for(lock, std::chrono::duration<double>(pace_.apart_s), [this] { return is_ending_; });
+    if (!waiting_.empty()) pause(lock);
   }
 }
 
-bool Messenger::pause(double seconds) {
-  std::unique_lock lock(mutex_);
-  return !changed_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return is_ending_; });
+bool Messenger::pause(std::unique_lock<std::mutex>& lock) {
+  const auto over = [this] { return is_ending_; };
+  // The end of training makes a long wait a short one.
+  if (!is_finishing_)
+    changed_.wait_for(lock, std::chrono::duration<double>(pace_.apart_s), [&] { return over() || is_finishing_; });
+  if (is_finishing_) changed_.wait_for(lock, std::chrono::duration<double>(pace_.apart_at_end_s), over);
+  return !is_ending_;
 }
 
 void Messenger::send(const doors::Notification& message) {
   doors::HttpAnswer answer;
   for (int tries = 0; tries <= pace_.retries; tries++) {
-    if (tries > 0 && !pause(pace_.apart_s)) return;
+    std::unique_lock lock(mutex_);
+    if (tries > 0 && !pause(lock)) return;
+    lock.unlock();
     answer = try_once(message);
     // What the server does not want it will not want later, unless it is asked too often.
     if (answer.is_good() || (answer.status >= 400 && answer.status < 500 && answer.status != 429)) break;
   }
-  if (answer.is_good() || is_called_off_) return;
-  const std::string why = answer.status != 0 ? fmt::format("it answers {}", answer.status) : answer.problem;
   const std::lock_guard lock(mutex_);
+  has_answered_ = has_answered_ || answer.status != 0;
+  if (answer.is_good() || is_called_off_) return;
+  // What could not be said before the end goes with it.
+  if (is_finishing_ && answer.status == 0 && waiting_.size() > 1) waiting_.erase(waiting_.begin(), waiting_.end() - 1);
+  const std::string why = answer.status != 0 ? fmt::format("it answers {}", answer.status) : answer.problem;
   problem_ = fmt::format("Notify: {} is not told of \"{}\": {}", receiver_.service, doors::title_of(message), why);
 }
 

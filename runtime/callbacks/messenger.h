@@ -28,11 +28,13 @@ class Messenger {
     double limit_s = 5;  ///< of one try
     double apart_s = 1;  ///< between messages
     int retries = 2;
-    double at_end_s = 10;  ///< for what is left when it goes
+    double at_end_s = 10;         ///< for what is left when it goes
+    double silent_at_end_s = 2;   ///< the same of a server that never answered
+    double apart_at_end_s = 0.2;  ///< between messages and tries, then
   };
   Messenger(Receiver receiver, Pace pace);
   explicit Messenger(Receiver receiver) : Messenger(std::move(receiver), Pace{}) {}
-  /// What is left leaves, or is let go of after `at_end_s`.
+  /// What is left leaves, or is let go of, as by `finish`.
   ~Messenger();
   Messenger(const Messenger&) = delete;
   Messenger& operator=(const Messenger&) = delete;
@@ -41,15 +43,17 @@ class Messenger {
   void tell(doors::Notification message);
   /// What went wrong since it was asked last, in words; "" if nothing did.
   std::string take_problem();
-  /// Waits until nothing is left, `at_end_s` at most, in all of its life.
+  /// Waits until nothing is left, as long as `Pace` says at most, in all of its life. Where nobody answers the last message alone is
+  /// still tried.
   void finish();
 
  private:
   void run();
   void send(const doors::Notification& message);
   doors::HttpAnswer try_once(const doors::Notification& message);
-  /// False if it is to end.
-  bool pause(double seconds);
+  /// Until the next message or try; false if it is to end. `lock` holds `mutex_`.
+  bool pause(std::unique_lock<std::mutex>& lock);
+  bool is_idle() const { return waiting_.empty() && !is_sending_; }
 
   Receiver receiver_;
   Pace pace_;
@@ -59,6 +63,8 @@ class Messenger {
   std::condition_variable changed_;
   std::deque<doors::Notification> waiting_;
   bool is_sending_ = false;
+  bool is_finishing_ = false;
+  bool has_answered_ = false;
   bool is_ending_ = false;
   bool has_given_up_ = false;
   std::string problem_;

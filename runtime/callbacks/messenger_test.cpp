@@ -68,6 +68,30 @@ TEST_CASE("a server that does not answer takes no time of whoever tells") {
   CHECK(messenger.take_problem() == "");
 }
 
+TEST_CASE("a server that refuses holds the end of a run for no longer than a few tries take") {
+  std::string address;
+  {
+    const Silent gone;
+    address = gone.address("");
+  }
+  Messenger messenger({"webhook", address});
+  for (const char* event : {"start", "best", "best", "best", "finish"}) messenger.tell(message(event));
+  const auto begin = Clock::now();
+  messenger.finish();
+  CHECK(seconds_since(begin) < 2.5);
+  CHECK(messenger.take_problem().starts_with("Notify: webhook is not told of \"e: finished\": "));
+}
+
+TEST_CASE("one that never answered is waited for two seconds, and that is said") {
+  const Silent server;
+  Messenger messenger({"webhook", server.address("")});
+  messenger.tell(message("finish"));
+  const auto begin = Clock::now();
+  messenger.finish();
+  CHECK(seconds_since(begin) < 4);
+  CHECK(messenger.take_problem() == "Notify: webhook does not answer");
+}
+
 TEST_CASE("what is left is let go of at the end") {
   const Silent server;
   const auto begin = Clock::now();

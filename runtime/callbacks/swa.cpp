@@ -113,19 +113,19 @@ class SwaListener : public Listener {
   /// The averages are in place.
   void find_norms() {
     if (!are_norms_due_) return;
-    const auto begin = Times::Clock::now();
     NormPass pass(view_.request);
     are_norms_due_ = !pass.run(view_.at, view_.cx.epoch);
     if (!are_norms_due_) swa_.averages().keep(pass.buffers());
     swa_.averages().put_again();
-    view_.times.val_s += seconds_since(begin);
   }
 
   void find_norms_aside() {
     if (!are_norms_due_) return;
+    const auto begin = Times::Clock::now();
     swa_.averages().put_in_place();
     find_norms();
     swa_.averages().put_back();
+    view_.times.val_s += seconds_since(begin);  // Within a round it is the round's.
   }
 
   Swa swa_;

@@ -7,6 +7,8 @@ namespace ltr {
 
 namespace {
 
+bool is_of_tokens(const FieldInfo& field) { return field.dtype == DType::I64 && field.dims.size() == 2; }
+
 class Throughput : public Listener {
  public:
   Throughput(const Value& call, const FitView& view)
@@ -14,6 +16,10 @@ class Throughput : public Listener {
     const Value* window = argument(call, "window");
     if (window != nullptr && window->kind != Value::Kind::Steps && window->kind != Value::Kind::Int)
       throw error_at(call.location, err::wrong_type, "callbacks.Throughput.window", window->to_text(), "steps");
+    if (counts_tokens_ && !std::ranges::any_of(view.request.data.batch, is_of_tokens))
+      throw error_at(
+          call.location, err::settings_contradict,
+          "Throughput of tokens: they are the elements of the first field i64[B, T] of a batch, and there is none");
     if (window != nullptr) window_ = int64_t(window->kind == Value::Kind::Int ? double(window->whole) : window->real);
   }
   uint32_t interests() const override { return kRecorded; }

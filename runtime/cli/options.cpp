@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <set>
 
 #include "runtime/api/suggest.h"
 #include "runtime/cli/config_file.h"
@@ -18,7 +17,7 @@ Str with_dashes(Str name) {
   return name;
 }
 
-/// Options that may be given more than once.
+/// Options of which each counts that is given.
 bool is_repeatable(const Str& name) { return name == "set" || name == "config" || name == "over"; }
 
 /// Reads one source of options: the environment or the command line.
@@ -86,10 +85,10 @@ class Parser {
       }
       given.value = words[++i];
     }
-    if (!seen_.insert(given.name).second && !is_repeatable(given.name)) {
-      faults_.push_back(error_at({}, err::settings_contradict, given.shown + " is given twice"));
-      return;
-    }
+    // Of two the later one counts, so that a command is changed by what is put behind it.
+    if (!is_repeatable(given.name))
+      std::erase_if(out_.options,
+                    [&](const GivenOption& one) { return one.name == given.name && one.from == given.from; });
     out_.options.push_back(std::move(given));
   }
 
@@ -109,7 +108,6 @@ class Parser {
   const std::vector<Str>& names_;
   std::vector<Error>& faults_;
   const char* from_;
-  std::set<Str> seen_;
 };
 
 }  // namespace

@@ -164,9 +164,8 @@ Str plan_line(const Start& start, int64_t planned) {
 }
 
 Str end_report(const Start& start, const FitReport& report, const Str& run) {
-  const auto share = [&](double seconds) {
-    return report.total_s > 0 ? int64_t(std::lround(100 * seconds / report.total_s)) : 0;
-  };
+  // Rounded down: parts of one whole that add up to more than it are believed by nobody.
+  const auto share = [&](double seconds) { return report.total_s > 0 ? int64_t(100 * seconds / report.total_s) : 0; };
   Str out =
       fmt::format("{}: {}, {}, {} (train {} %, val {} %, data wait {} %, checkpoints {} %)\n", report.outcome,
                   plural(report.steps, "step"), plural(report.epochs, "epoch"), seconds_text(report.total_s),

@@ -73,7 +73,7 @@ void refuse_kind(const Data& data, const Record& in, Record& out) {
 
 Stream points() {
   const Scratch file(".csv", "width,height,kind\n1,2,0\n");
-  return collate(map(csv(file.path, ",", kPoint), &kData,
+  return collate(map(csv(file.path, ",", {}, kPoint), &kData,
                      {split_point, {{"x", DType::F32, {2}, ""}, {"y", DType::I64, {}, ""}}, false, "split", {}}),
                  2, false);
 }
@@ -147,7 +147,7 @@ TEST_CASE("rows from outside: what is ignored, not finite, twice there or cut of
 TEST_CASE("rows from outside: a row that a map refuses has a fault of its own, but not for what nobody needs") {
   const Scratch own(".csv", "width,height,kind\n1,2,0\n3,4,1\n");
   const Stream like =
-      collate(map(csv(own.path, ",", kPoint), &kData,
+      collate(map(csv(own.path, ",", {}, kPoint), &kData,
                   {refuse_kind, {{"x", DType::F32, {2}, ""}, {"y", DType::I64, {}, ""}}, false, "refuse", {}}),
               2, false);
   const Scratch file(".csv", "width,height,kind\n1,2,9\n-1,2,0\n5,6,1\n");

@@ -2,6 +2,7 @@
 
 #include "doors/file.h"
 #include "doors/json.h"
+#include "doors/utf8.h"
 #include "runtime/data/rows.h"
 #include "runtime/tensor/dtype.h"
 #include "runtime/tensor/handle.h"
@@ -62,6 +63,7 @@ Cell cell_of(const nlohmann::json& json, const FieldInfo& field) {
 }
 
 nlohmann::json row_of(std::string_view line, const Str& place) {
+  if (const Str fault = doors::utf8_fault(line); !fault.empty()) throw Misfit{fault};
   try {
     nlohmann::json row = doors::parse_json(line, place);
     if (!row.is_object()) throw Misfit{"no JSON object"};

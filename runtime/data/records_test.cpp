@@ -89,7 +89,7 @@ const Str kPhoto = LTR_SOURCE_DIR "/tests/doors/Inputs/photo.jpg";
 TEST_CASE("a bad cell of a CSV stops the start with file and line, unless such records are left out") {
   const Folder folder;
   const Str path = folder.write("x.csv", "n\n1\nx\n3\n\n,\n5\n");
-  const Stream rows = csv(path, ",", kRow);
+  const Stream rows = csv(path, ",", {}, kRow);
   const Error error = error_of([&] { data::Loader(collate(rows, 2, false), options(0)); });
   CHECK(error.code == "R3003");
   CHECK(error.message == path + ":3: the field n is \"x\", but int is wanted");
@@ -108,10 +108,10 @@ TEST_CASE("filter and split by a field leave a bad record to who reads it") {
   const Folder folder;
   const Str path = folder.write("x.csv", "n\n1\nx\n3\n");
   const FilterInfo odd{[](const Data&, const Record& in) { return in[0].whole % 2 == 1; }, "odd", {}};
-  const Stream filtered = filter(csv(path, ",", kRow), &kData, odd);
+  const Stream filtered = filter(csv(path, ",", {}, kRow), &kData, odd);
   CHECK(filtered.state()->size() == 3);
   CHECK(error_of([&] { filtered.state()->check(); }).code == "R3003");
-  CHECK(split(csv(path, ",", kRow), Floats{1.0}, std::nullopt, Str("n"))[0].state()->size() == 3);
+  CHECK(split(csv(path, ",", {}, kRow), Floats{1.0}, std::nullopt, Str("n"))[0].state()->size() == 3);
 }
 
 TEST_CASE("an image that cannot be decoded is R3003 with its file, or left out by on_bad = skip") {
@@ -159,7 +159,7 @@ TEST_CASE("the records of a batch are named in the order of its samples") {
   Str text = "n\n";
   for (int i = 0; i < 20; ++i) text += i % 5 == 3 ? "bad\n" : std::to_string(i) + "\n";
   const Str path = folder.write("x.csv", text);
-  const Stream rows = map(shuffle(csv(path, ",", kRow), 4), &kData, {same, kRow, false, "same", {}}, 10);
+  const Stream rows = map(shuffle(csv(path, ",", {}, kRow), 4), &kData, {same, kRow, false, "same", {}}, 10);
   data::Loader loader(collate(rows, 6, false), options(2));
   for (int64_t epoch = 0; epoch < 2; ++epoch) {
     loader.start(epoch);
@@ -184,7 +184,7 @@ TEST_CASE("a file's fingerprint hangs on its bytes alone, and every one of them 
   const Str second = folder.write("b.csv", text);
   text[text.size() / 3] = text[text.size() / 3] == '7' ? '8' : '7';
   const Str edited = folder.write("c.csv", text);
-  for (const Str& path : {first, second, edited}) csv(path, ",", kRow);
+  for (const Str& path : {first, second, edited}) csv(path, ",", {}, kRow);
   const auto facts = [&](const Str& path) {
     for (const OpenedFile& file : opened_files()) {
       if (file.path == path) return file;

@@ -7,6 +7,7 @@
 
 #include "doors/csv.h"
 #include "doors/json.h"
+#include "doors/utf8.h"
 #include "runtime/api/suggest.h"
 #include "runtime/data/json_cells.h"
 #include "runtime/data/row_records.h"
@@ -153,6 +154,8 @@ void read_json_lines(std::istream& in, const Str& file, const Schema& schema, Ro
 
 /// A cell of a CSV file: text as it stands, numbers as `csv` reads them, anything else as JSON.
 Cell cell_of(const Str& text, const FieldInfo& field) {
+  if (const Str fault = doors::utf8_fault(text); !fault.empty())
+    throw Misfit{fmt::format("the field {}: {}", field.name, fault)};
   Cell cell;
   cell.text = text;
   cell.is_missing = field.form == FieldForm::Option && text.empty();

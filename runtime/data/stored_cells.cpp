@@ -4,11 +4,11 @@
 #include <limits>
 
 #include <ATen/ATen.h>
-#include <utf8proc.h>
 
 #include "doors/csv.h"
 #include "doors/file.h"
 #include "doors/sound.h"
+#include "doors/utf8.h"
 #include "runtime/data/foreign_tensor.h"
 #include "runtime/data/image_cells.h"
 #include "runtime/data/json_cells.h"
@@ -43,18 +43,6 @@ bool becomes(std::string_view element, at::ScalarType type) {
 }
 
 [[noreturn]] void refuse_value(const Str& what) { throw Misfit{what}; }
-
-bool is_utf8(std::string_view text) {
-  const auto* at = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
-  for (auto left = utf8proc_ssize_t(text.size()); left > 0;) {
-    utf8proc_int32_t point = 0;
-    const utf8proc_ssize_t length = utf8proc_iterate(at, left, &point);
-    if (length < 0) return false;
-    at += length;
-    left -= length;
-  }
-  return true;
-}
 
 /// Numbers as `type`, none of them another one.
 at::Tensor converted(const at::Tensor& numbers, at::ScalarType type) {
@@ -123,7 +111,7 @@ at::Tensor tensor_in(const doors::RowBlock& block, size_t at, int64_t row, const
 Str text_in(const doors::RowBlock& block, size_t at, int64_t row, const StoredColumn& column) {
   if (column.classes.empty()) {
     const std::string_view text = block.bytes(at, row);
-    if (column.info.kind == ColumnKind::Bytes && !is_utf8(text)) refuse_value("is no UTF-8");
+    if (const Str fault = doors::utf8_fault(text); !fault.empty()) refuse_value("is no text: " + fault);
     return Str(text);
   }
   const int64_t number = block.whole(at, row);

@@ -165,7 +165,7 @@ TEST_CASE("a stratified split spreads every value evenly") {
   Str text = "n,kind\n";
   for (int i = 0; i < 60; ++i) text += std::to_string(i) + (i < 40 ? ",a\n" : ",b\n");
   const Scratch file(text);
-  const Stream rows = csv(file.path, ",", {{"n", DType::I64, {}, "int"}, {"kind", DType::U8, {}, "str"}});
+  const Stream rows = csv(file.path, ",", {}, {{"n", DType::I64, {}, "int"}, {"kind", DType::U8, {}, "str"}});
   const auto parts = split(rows, Floats{0.75, 0.25}, 1, Str("kind"));
   const auto small = numbers(parts[1]);
   CHECK(small.size() == 15);

@@ -149,8 +149,12 @@ void Optimizer::make_groups() {
   }
 }
 
-void Optimizer::schedule(const optim::Length& length) {
+void Optimizer::schedule(const optim::Length& planned) {
   prepare();
+  optim::Length length = planned;
+  // What a flag gave stands in no file: then its setting is named.
+  if (schedule_call_.location.file[0] == '\0' && planned.warn)
+    length.warn = [&](const Str& text) { planned.warn(fmt::format("model.{}.schedule: {}", name_, text)); };
   // A word is a call without arguments: `--set model.opt.schedule=warm`.
   const auto is_given = [](const Value& call) {
     return call.kind == Value::Kind::Call || call.kind == Value::Kind::Symbol;

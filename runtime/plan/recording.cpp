@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "ltr/operators.h"
+#include "runtime/tensor/dtype.h"
+#include "runtime/tensor/handle.h"
 
 namespace ltr::plan {
 
@@ -144,7 +146,12 @@ Option<Refusal> difference(const Recording& first, const Recording& second) {
   for (const auto& [id, tensor] : second.kept) {
     const auto before = first.kept.find(id);
     if (before != first.kept.end() && before->second.impl() != tensor.impl())
-      return Refusal{"reads a tensor that no op of the step made", reader_of(second, id)};
+      return Refusal{
+          fmt::format(
+              "reads a tensor, {}[{}], that no op of the step made, as of an extern function, which no plan sees into",
+              to_text(dtype_of(aten(tensor).scalar_type())),
+              fmt::join(aten(tensor).sizes().begin(), aten(tensor).sizes().end(), ", ")),
+          reader_of(second, id)};
   }
   const Graph &a = first.graph, &b = second.graph;
   for (size_t i = 0; i < std::min(a.nodes.size(), b.nodes.size()); ++i) {

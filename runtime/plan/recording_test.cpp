@@ -88,7 +88,8 @@ TEST_CASE("what changes from batch to batch is named with its line") {
   CHECK(given->location.line == 5);
   const Option<Refusal> unseen = of_two([&](const Tensor& x) { mul(x, numbers(count++)); });
   REQUIRE(unseen);
-  CHECK(unseen->reason == "reads a tensor that no op of the step made");
+  CHECK(unseen->reason.starts_with("reads a tensor, f32["));
+  CHECK(unseen->reason.find("that no op of the step made") != Str::npos);
   CHECK(unseen->location.line == 5);
   bool is_first = true;
   const Option<Refusal> branch = of_two([&](const Tensor& x) { std::exchange(is_first, false) ? relu(x) : tanh(x); });

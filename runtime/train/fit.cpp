@@ -97,6 +97,7 @@ void Fit::train() {
   cx_.gate.check_weights();
   saver_.write_last(cx_.agreement.signal() != 0);
   saver_.settle();
+  trained_s_ = times_.own_s();
   cx_.run_hook(Hook::train_end);
   flush_row();
 }

@@ -81,7 +81,8 @@ class Fit {
   Saver saver_;
   nlohmann::json manifest_;                   ///< of the checkpoint that the run goes on from
   std::map<Str, at::Tensor> opened_weights_;  ///< in it
-  int64_t shown_step_ = -1;                   ///< whose values the bar has
+  double trained_s_ = 0;     ///< when the last checkpoint was there: what hooks of the end take is none of it
+  int64_t shown_step_ = -1;  ///< whose values the bar has
 };
 
 /// One pass over `streams` of `role`, without gradients, in evaluation mode; the logs of the role are filled.

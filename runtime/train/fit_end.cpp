@@ -77,9 +77,8 @@ void Fit::fill(FitReport& report) {
   report.planning_s = cx_.planning_s();
   report.exchanged = cx_.exchange_times();
   report.data_wait_s = feed_->waited_s();
-  // To this moment, as the others: the last checkpoint is written after training has ended.
   report.train_s =
-      std::max(times_.own_s() - times_.before_s - times_.val_s - times_.checkpoint_s - report.data_wait_s, 0.0);
+      std::max(trained_s_ - times_.before_s - times_.val_s - times_.checkpoint_s - report.data_wait_s, 0.0);
   for (const CheckpointKeeper* keeper : saver_.keepers()) {
     const CheckpointKeeper::Kept* best = keeper->best();
     if (best != nullptr)

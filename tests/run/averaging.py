@@ -9,6 +9,7 @@ tests/parity/swa.py.
 import csv
 import json
 import pathlib
+import re
 import signal
 import struct
 import sys
@@ -80,6 +81,13 @@ with scratch() as place:
     rarely = built("rarely", SWA, every="3 epochs")
     plain = built("plain", SWA, norm="")
     without = built("without", "Timer()")
+    # The train stream goes by twice in an epoch, of which the second time is the round's.
+    long = PROGRAM.format(swa="Swa(lr = 0.05, start = 0.1, anneal = 1 epochs)", norm="BatchNorm1d(8), ", every="1 epoch")
+    (folder / "timed.ltr").write_text(long.replace("range(72)", "range(4000)").replace("row.i / 64.0", "row.i / 4000.0"))
+    result = fit(build(folder / "timed.ltr", folder), folder / "timed-runs")
+    shares = [int(share) for share in re.findall(r"(?:train|val|data wait|checkpoints) (\d+) %", result.text)]
+    check("what takes time is counted once", result.returncode == 0 and len(shares) == 4 and sum(shares) <= 100 and shares[0] > 0, result.text)
+
     for backend in ("native", "torch"):
         options = ("--backend", backend)
         out = folder / backend

@@ -11,7 +11,6 @@ import pathlib
 import re
 import shlex
 import shutil
-import struct
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
@@ -127,27 +126,17 @@ def gpt2_trains(folder):
     check("gpt2: on Shakespeare's tokens the loss falls", result.returncode == 0 and len(losses) >= 2 and losses[1] < losses[0], result.text)
 
 
-def without_member(file, member):
-    """The bytes of a safetensors file whose names do not begin with `member` any more."""
-    data = file.read_bytes()
-    size = struct.unpack("<Q", data[:8])[0]
-    header = {name.removeprefix(f"{member}."): entry for name, entry in json.loads(data[8:8 + size]).items()}
-    text = json.dumps(header).encode()
-    return struct.pack("<Q", len(text)) + text + data[8 + size:]
-
-
 def finetune_trains(pretrain, folder):
     """From the weights of pretrain.ltr, as the README has it."""
     result = fit(pretrain, folder / "runs-pretrain", "--epochs", 1, "--limit-train", 3, "--limit-val", 1, "--set", "data.size=16")
     check("pretrain: three batches", result.returncode == 0, result.text)
-    weights = folder / "weights/resnet18.safetensors"
-    weights.parent.mkdir()
-    program = build(EXAMPLES / "finetune.ltr", folder)
-    options = (*command("finetune"), "--epochs", 1, "--limit-train", 2, "--limit-val", 1, "--threads", 1, "--no-bar", "--out", folder / "runs-finetune")
-    result = run(program, "fit", *options, cwd=folder)
+    options = ("--epochs", 1, "--limit-train", 2, "--limit-val", 1, "--threads", 1, "--no-bar", "--out", folder / "runs-finetune")
+    result = run(build(EXAMPLES / "finetune.ltr", folder), "fit", *options, cwd=folder)
     check("finetune: without weights R2010", result.returncode != 0 and "R2010" in result.text, result.text)
-    weights.write_bytes(without_member(newest(folder / "runs-pretrain") / "checkpoints/best/weights.safetensors", "net"))
-    result = run(program, "fit", *options, cwd=folder)
+    text = (EXAMPLES / "finetune.ltr").read_text()
+    digits = newest(folder / "runs-pretrain") / "checkpoints/best/weights.safetensors"
+    (folder / "from_digits.ltr").write_text(text.replace('from "weights/resnet18.safetensors"', f'from "{digits}#net"'))
+    result = run(build(folder / "from_digits.ltr", folder), "fit", *options, cwd=EXAMPLES)
     check("finetune: from digits to photographs", result.returncode == 0 and math.isfinite(told(result, "val/loss")), result.text)
 
 

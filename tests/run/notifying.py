@@ -151,7 +151,10 @@ with scratch() as place:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         gone = f"http://127.0.0.1:{closed.getsockname()[1]}/{SECRET}"
+    begin = time.monotonic()
     result, _ = told(plain, "gone", gone)
+    took = time.monotonic() - begin
+    check("which takes the end of a run two seconds at most", took < 5 and "%" in result.text, (took, result.text))
     check("a server that is gone is a warning", result.returncode == 0 and "webhook is not told of" in result.text, result.text)
     hidden("a server that is gone", folder, result)
     check("and training is the same", result_of(newest(runs / "gone")) == result_of(newest(runs / "quiet")))

@@ -145,7 +145,7 @@ with scratch() as name:
         check(f"a warm-up of 17 updates in {4 * epochs}", result.returncode == 0
               and ("the warm-up of cosine takes 17 updates, and has 16" in result.text) == is_long, result.text)
     result = fit(program, folder / "runs", "pair", "--set", "model.opt.schedule=cosine(warmup = 90 steps)")
-    check("what an option gives has no place in a file", "warning: the warm-up of cosine takes 90" in result.text, result.text)
+    check("what an option gives has no place in a file", "warning: model.opt.schedule: the warm-up of cosine takes 90" in result.text and result.stderr.count("takes 90") == 1, result.text)
     (folder / "handed_on.ltr").write_text(HANDED_ON)
     program = build(folder / "handed_on.ltr", folder)
     for setting, says in (("model.pad=2", ""), ("model.pad=-3", ""), ("data.buffer=4", ""), ("data.buffer=none", ""),

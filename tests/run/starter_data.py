@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """`ltrc new --task … --data …` looks at the data: the program reads what is there, or what fits no rule is shown, with file, row and column and what is
-wanted, and nothing is written.
+wanted, and nothing is written. Without --task it takes the task that fits.
 
 Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these.
 """
@@ -10,7 +10,7 @@ import shutil
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
-from harness import EXAMPLES, LTRC, check, finish, run, scratch
+from harness import EXAMPLES, LTRC, SOURCE, check, finish, run, scratch
 
 NUMBERS = "a,b,label\n" + "".join(f"{i % 7},{i * 0.5},{'xy'[i % 2]}\n" for i in range(40))
 
@@ -77,7 +77,11 @@ def tables(folder):
             ("no numbers", "a,label\n" + "".join(f"t{i},{'xy'[i % 2]}\n" for i in range(40)), ("no column holds numbers", "`a` (40 texts)")),
             ("a class column that no program can name", NUMBERS.replace("label", "the label"), ("t.csv:1: the column `the label`", "rename")),
             ("a quote that is not closed", NUMBERS.replace("\n3,", '\n"3,'), ("t.csv: at byte",)),
-            ("bytes that are no text", bytes(range(256)) * 20, ("t.csv",))):
+            ("a table without a header", NUMBERS.removeprefix("a,b,label\n"), ("t.csv:1: 0 is a number, and no name of a column", "no header")),
+            ("Latin-1", NUMBERS.replace("x\n", "ö\n").encode("latin-1"), ("t.csv:2: the byte 0xF6 at character 7 is no UTF-8", "iconv")),
+            ("rows in JSON", '{"a": 1, "label": "x"}\n' * 40, ("t.csv: rows in JSON", "`jsonl(file) as Row`")),
+            ("a Parquet file", (SOURCE / "tests/corpus/data/rows.parquet").read_bytes(), ("t.csv is a Parquet file", "`parquet(file) as Row`")),
+            ("bytes that are no text", bytes(range(256)) * 20, ("t.csv is no text",))):
         folder.refuses(title, classifier, folder.write("t.csv", content), *words)
     (folder.place / "empty").mkdir()
     folder.refuses("a folder", classifier, "empty", "empty is a folder", "CSV")
@@ -108,9 +112,10 @@ def tables(folder):
 
 def files(folder):
     letters = "language-model"
-    folder.reads("a text", letters, folder.write("größe.txt", "Äpfel und Birnen. " * 400), 'path = "größe.txt"')
-    folder.refuses("a short one", letters, folder.write("t.txt", "short"), "t.txt: 5 bytes")
-    folder.refuses("what is no UTF-8", letters, folder.write("t.txt", b"fine\n" * 500 + b"\xff\xfe" + b"fine\n" * 500), "t.txt:501: byte 2500 is not UTF-8")
+    folder.reads("a text", letters, folder.write("größe.txt", "Äpfel und Birnen. " * 600), 'path = "größe.txt"')
+    folder.reads("the shortest", letters, folder.write("short.txt", ("Äpfel und Birnen. " * 600)[:10_250]), said=("10250 letters",), fit=True)
+    folder.refuses("a shorter one", letters, folder.write("t.txt", ("Äpfel und Birnen. " * 600)[:10_249]), "t.txt: 10249 letters, and 10250 at least")
+    folder.refuses("what is no UTF-8", letters, folder.write("t.txt", b"fine\n" * 500 + b"\xff\xfe" + b"fine\n" * 500), "t.txt:501: the byte 0xFF at character 1 is no UTF-8", "iconv")
 
     pictures = "image-classifier"
     source = EXAMPLES / "data/photo_patches"
@@ -138,7 +143,34 @@ def files(folder):
     folder.refuses("an empty folder", "segmenter", "empty", "train-images-idx3-ubyte", "MNIST")
 
 
+def picked(folder):
+    """Without --task."""
+    def new(data):
+        (folder.place / "mine.ltr").unlink(missing_ok=True)
+        return run(LTRC, "new", "mine", "--data", data, cwd=folder.place)
+
+    series = folder.write("power.csv", "day,power\n" + "".join(f"d{i},{i % 24}.5\n" for i in range(300)))
+    numbers = folder.write("numbers.csv", "a,b\n" + "".join(f"{i}.5,{i * i}\n" for i in range(40)))
+    for data, task in ((EXAMPLES / "data/iris.csv", "tabular_classifier"), (EXAMPLES / "data/speeches.csv", "text_classifier"), (numbers, "tabular_regressor"), (EXAMPLES / "data/sea_temperature.csv", "tabular_regressor"), (EXAMPLES / "data/cars.csv", "tabular_classifier"),
+                       (series, "forecaster"), (EXAMPLES / "data/photo_patches", "image_classifier"), (EXAMPLES / "data/mnist-5k", "segmenter"),
+                       (EXAMPLES / "data/shakespeare.txt", "language_model")):
+        done = new(data)
+        checked = run(LTRC, "check", "--deny", "warnings", "mine.ltr", cwd=folder.place)
+        check(f"of {pathlib.Path(data).name} it makes a {task}", f"took the task {task};" in done.stdout and checked.returncode == 0
+              and f"std.tasks.{{{task}}}" in (folder.place / "mine.ltr").read_text(), done.text + checked.text)
+    for title, data, words in (
+            ("a file without bytes", folder.write("none.csv", ""), ("tabular_classifier: none.csv is empty",)),
+            ("an empty folder", "empty", ("image_classifier: empty holds no folder of pictures", "segmenter: ")),
+            ("a Parquet file", SOURCE / "tests/corpus/data/rows.parquet", ("rows.parquet is a Parquet file",)),
+            ("rows in JSON", folder.write("t.jsonl", '{"a": 1, "label": "x"}\n' * 400), ("t.jsonl: rows in JSON",)),
+            ("texts that differ", folder.write("t.csv", "a,b\n" + "".join(f"t{i},u{i}\n" for i in range(40))), ("tabular_classifier: ", "tabular_regressor: ", "forecaster: ", "text_classifier: ")),
+            ("a short text", folder.write("t.txt", "short"), ("language_model: t.txt: 5 letters",))):
+        done = new(data)
+        check(f"{title} fits no task, and that is said", done.returncode == 1 and done.stderr.startswith("error: no task fits") and "nothing was written" in done.stderr
+              and "`ltrc new --list`" in done.stderr and all(word in done.stderr for word in words) and not (folder.place / "mine.ltr").exists(), done.text)
+
+
 with scratch() as place:
-    for part in (tables, files):
+    for part in (tables, files, picked):
         part(Folder(place))
 finish()

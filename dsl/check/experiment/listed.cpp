@@ -136,7 +136,7 @@ bool read_receivers(const std::vector<ParamInfo>& params, CallSite& site) {
 /// `callbacks { … }` and `loggers { … }`: calls of the library or of the program's own callbacks.
 std::optional<Expr> check_listed(const ast::Expr& value, const std::string& what, Kind kind, Scope& scope) {
   Context& cx = scope.cx;
-  static const std::set<std::string> kLater = {"Wandb", "Comet", "Jsonl"};
+  static const std::set<std::string> kLater = {"Mlflow", "Wandb", "Comet", "Jsonl"};
   const auto* call = value.get<ast::Call>();
   const std::optional<ast::Name> name = call != nullptr ? name_written(*call->callee) : std::nullopt;
   if (!name && name_written(value)) return report_listed_name(*name_written(value), value.span, what, kind, scope);
@@ -152,6 +152,11 @@ std::optional<Expr> check_listed(const ast::Expr& value, const std::string& what
     if (given.name && given.name->text == "filename") given.checked = filename_pattern(*given.value, cx);
   }
   const Symbol* symbol = cx.graph.find(scope.module, name->text);
+  // One that is declared already, or not yet; a callback of the program may be called so.
+  if (kLater.contains(name->text) && (symbol == nullptr || symbol->kind == SymbolKind::Op)) {
+    cx.report(diag::not_in_this_version(name->span, "the " + what + " `" + name->text + "`"));
+    return std::nullopt;
+  }
   if (symbol != nullptr && symbol->kind == SymbolKind::Op && fn_of(cx, *symbol).result.kind == kind) {
     if (!read_receivers(fn_of(cx, *symbol).params, site)) return std::nullopt;
     Expr result = call_op(fn_of(cx, *symbol), site);
@@ -177,10 +182,6 @@ std::optional<Expr> check_listed(const ast::Expr& value, const std::string& what
     return Expr{Type::of(Kind::CallbackValue), value.span, std::move(call)};
   }
   if (symbol != nullptr && symbol->kind == SymbolKind::Error) return std::nullopt;
-  if (kLater.contains(name->text)) {
-    cx.report(diag::not_in_this_version(name->span, "the " + what + " `" + name->text + "`"));
-    return std::nullopt;
-  }
   report_unknown_listed(*name, site.given, what, kind, scope);
   return std::nullopt;
 }
@@ -242,10 +243,6 @@ void check_checkpoint_folders(Context& cx, const Experiment& experiment) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 /// Rounds have one set of weights: those of one callback that averages.
 void check_averages(Context& cx, const Experiment& experiment) {
   const Expr* first = nullptr;
@@ -262,10 +259,6 @@ void check_averages(Context& cx, const Experiment& experiment) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 /// Which file of `samples/` it writes, by its stream and field: `("val", "image")`.
 std::string shown_by(const node::Call& call, const Context& cx) {
   std::string texts;
@@ -276,7 +269,31 @@ std::string shown_by(const node::Call& call, const Context& cx) {
   return "(" + texts + ")";
 }
 
+/// Whether a batch holds tokens: `Throughput` counts the elements of its first `i64[B, T]`.
+bool has_tokens(const Type& batch) {
+  return std::any_of(batch.fields.begin(), batch.fields.end(), [](const TypeField& field) {
+    return field.type.is_tensor() && field.type.element == Element::I64 && field.type.dims.size() == 2;
+  });
+}
+
 }  // namespace
+
+void check_counted_tokens(Context& cx, const Experiment& experiment) {
+  const DataObject& data = cx.program.datas[experiment.data];
+  for (const Expr& one : experiment.callbacks) {
+    const auto* call = one.get<node::Call>();
+    if (call == nullptr || call->op != library::Id::Throughput || has_tokens(data.batch)) continue;
+    for (const node::NamedArg& arg : call->args) {
+      const ExprView value = cx.at(arg.value);
+      const auto* word = arg.name == "unit" ? value.get<node::Symbol>() : nullptr;
+      if (word == nullptr || word->text != "tokens" || is_reported(cx, diagnostics::Code::E0309, value.span)) continue;
+      cx.report(
+          diag::wrong_argument(value.span, "a token is an element of the first field `i64[B, T]` of a batch, and `" +
+                                               data.object.name + "` has no such field")
+              .help("`Throughput(unit = samples)`"));
+    }
+  }
+}
 
 void check_listed_twice(Context& cx, const Experiment& experiment) {
   check_checkpoint_folders(cx, experiment);

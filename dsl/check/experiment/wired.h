@@ -62,6 +62,8 @@ void check_schedules(Context& cx, const Experiment& experiment);
 void check_settings_together(Context& cx, const Experiment& experiment);
 /// E0612: what a run has once is listed once, and two tables are two files. E0622: checkpoints lie in one folder.
 void check_listed_twice(Context& cx, const Experiment& experiment);
+/// `Throughput` of tokens, where the batches hold none: E0309.
+void check_counted_tokens(Context& cx, const Experiment& experiment);
 /// E0621: the callbacks that are listed are for the model that is trained, or for any.
 void check_callback_models(Context& cx, const Experiment& experiment);
 /// E0431, E0432, E0511, E0513: windows of batches fit the step and the data.

@@ -17,6 +17,10 @@ Expr check_env(CallSite& site) {
     site.scope.cx.report(diag::not_a_constant(name.span, "the name of a secret"));
     return error;
   }
+  if (name.get<node::StrConst>()->text.empty()) {
+    site.scope.cx.report(diag::wrong_argument(name.span, "`env` takes the name of a variable: `env(\"API_KEY\")`"));
+    return error;
+  }
   if (site.scope.place != Place::Experiment) {
     site.scope.cx.report(diag::secret_misplaced(site.span, "read here")
                              .help("only settings of an experiment that ask for a secret take one"));

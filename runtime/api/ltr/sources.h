@@ -20,9 +20,10 @@ LTR_EXPORT Stream cifar100(const Str& root, bool train);
 /// One IDX file: `{value: T[…]}` with the element type and sizes of its header. Written `idx("x") as {value: u8[28, 28]}`.
 LTR_EXPORT Stream idx(const Str& path, const Schema& schema);
 /// A table with a header line, RFC 4180: `csv("x.csv") as {a: float, b: str}`. Columns not named are not read; an empty
-/// cell is an error unless the field is a `float`, where it is nan. `.gz` is opened too. A field `u8[3, ?, ?]` or `u8[1, ?, ?]` is the
+/// cell is missing: `none` of an option, nan of a `float`, and an error else. So are cells that are one of `missing`, such as
+/// `missing = ["NA", "-"]`. `.gz` is opened too. A field `u8[3, ?, ?]` or `u8[1, ?, ?]` is the
 /// image that the cell names, from the folder of the file on; it is decoded when its record is read.
-LTR_EXPORT Stream csv(const Str& file, const Str& sep, const Schema& schema);
+LTR_EXPORT Stream csv(const Str& file, const Str& sep, const std::vector<Str>& missing, const Schema& schema);
 /// JSON objects, one on each line of the files that a pattern such as "reviews/*.jsonl" names, in the order of their names:
 /// `jsonl("x.jsonl") as {ids: i64[?], text: str, stars: option[float]}`. Names not wanted are not read; a field of an option
 /// may be null or absent. Nested lists of one length at each depth are tensors, and a text where `u8[3, ?, ?]` is wanted names

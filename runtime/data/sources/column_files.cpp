@@ -233,8 +233,7 @@ class ColumnFiles : public Source {
           cache_.get(int64_t(number) << 32 | int64_t(block), [&] { return file.read(block); });
       for (size_t i = 0; i < schema_.size(); ++i) out[i] = file.cell(*rows, row - first, i, schema_[i]);
     } catch (const Misfit& misfit) {
-      throw with_help(error_at(location(), err::bad_record, file.row_text(row), misfit.text),
-                      "mend it, or leave such records out: map(…, on_bad = skip(10))");
+      throw bad_record(location(), file.row_text(row), misfit.text);
     } catch (const doors::ColumnFileError& error) {
       throw error_at(location(), err::bad_record, file.row_text(row), error.what());
     }

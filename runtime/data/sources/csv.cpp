@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "doors/utf8.h"
 #include "ltr/streams.h"
 #include "runtime/data/image_cells.h"
 #include "runtime/data/known.h"
@@ -49,10 +50,16 @@ std::vector<size_t> places_of(const Schema& schema, const std::vector<Str>& head
   for (const FieldInfo& field : schema) {
     const auto found = std::find(header.begin(), header.end(), field.name);
     if (found == header.end()) {
+      if (const Str fault = doors::utf8_fault(fmt::format("{}", fmt::join(header, ","))); !fault.empty())
+        throw error_here(err::bad_record, path + ":1", fault);
       const Error error =
           error_here(err::schema_differs, path,
                      fmt::format("the header has no column {} (it has: {})", field.name, fmt::join(header, ", ")));
       const Str other = doors::likely_separator(header);
+      if (const Str* number = doors::number_among(header))
+        throw with_help(error, fmt::format("there seems to be no header: {} is a number, and no name; write a line of "
+                                           "names above",
+                                           *number));
       if (other.empty()) throw error;
       throw with_help(error, fmt::format("its columns seem to be separated by `{0}`: csv(…, sep = \"{0}\")", other));
     }
@@ -64,8 +71,10 @@ std::vector<size_t> places_of(const Schema& schema, const std::vector<Str>& head
   return places;
 }
 
-void load(Table& table, const Str& text, char separator, const Str& path) {
+/// `missing`: cells that say that there is nothing, beside empty ones.
+void load(Table& table, const Str& text, char separator, const std::vector<Str>& missing, const Str& path) {
   const Schema& schema = table.schema();
+  need_text(text, path);
   doors::CsvReader reader(text, separator);
   std::vector<Str> header;
   if (!next_row(reader, header, text, path)) throw error_here(err::schema_differs, path, "there is no header line");
@@ -77,7 +86,8 @@ void load(Table& table, const Str& text, char separator, const Str& path) {
     if (cells.size() != header.size())
       fault = fmt::format("{} fields, but the header has {}", cells.size(), header.size());
     for (size_t i = 0; fault.empty() && i < schema.size(); ++i) {
-      const std::string_view cell = cells[places[i]];
+      std::string_view cell = cells[places[i]];
+      if (std::find(missing.begin(), missing.end(), cell) != missing.end()) cell = "";
       Column& column = table.column(i);
       if (cell.empty() && schema[i].form == FieldForm::Option)
         column.push_missing();
@@ -95,7 +105,7 @@ void load(Table& table, const Str& text, char separator, const Str& path) {
 
 }  // namespace
 
-Stream csv(const Str& file, const Str& sep, const Schema& schema) {
+Stream csv(const Str& file, const Str& sep, const std::vector<Str>& missing, const Schema& schema) {
   if (sep.size() != 1) throw error_here(err::out_of_range, "csv: sep", '"' + sep + '"', "one character");
   for (const FieldInfo& field : schema) {
     if (field.dims.empty() || is_image(field)) continue;
@@ -110,7 +120,7 @@ Stream csv(const Str& file, const Str& sep, const Schema& schema) {
     const Str folder = std::filesystem::path(path).parent_path().string();
     auto* table = new Table(schema, path, ":", folder.empty() ? "." : folder);
     Stream stream(table);
-    load(*table, reading(path, [&] { return doors::read_file(path); }), sep[0], path);
+    load(*table, reading(path, [&] { return doors::read_file(path); }), sep[0], missing, path);
     note_records(path, table->size());
     note_doubt(path, table->not_finite());
     return stream;

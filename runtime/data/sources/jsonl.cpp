@@ -22,6 +22,7 @@ class JsonLines : public Source {
     for (const Str& path : files) {
       note_opened(path);
       files_.push_back({path, reading(path, [&] { return doors::read_file(path); })});
+      need_text(files_.back().text, path);
       const int64_t before = size();
       find_lines(files_.size() - 1);
       note_records(path, size() - before);
@@ -39,8 +40,7 @@ class JsonLines : public Source {
       const nlohmann::json row = parsed(line);
       for (size_t i = 0; i < schema_.size(); ++i) read_field(row, schema_[i], line, out[i]);
     } catch (const Misfit& misfit) {
-      throw with_help(error_at(location(), err::bad_record, place_of(line), misfit.text),
-                      "mend it, or leave such records out: map(…, on_bad = skip(10))");
+      throw bad_record(location(), place_of(line), misfit.text);
     }
     return true;
   }

@@ -6,6 +6,7 @@
 
 #include "doors/csv.h"
 #include "doors/file.h"
+#include "doors/file_kind.h"
 #include "runtime/api/error.h"
 #include "runtime/data/stream.h"
 
@@ -18,6 +19,20 @@ class Source : public StreamState {
   const StreamState* source() const override { return this; }
   Stream rebuilt(const Stream& source) const override { return source; }
 };
+
+/// R3003 of the record at `place`, and what can be done.
+inline Error bad_record(const Location& location, const Str& place, const Str& fault) {
+  return with_help(error_at(location, err::bad_record, place, fault),
+                   "mend it, or leave such records out: map(…, on_bad = skip(10))");
+}
+
+/// R3002 if what begins with `text` is a file of another kind.
+inline void need_text(std::string_view text, const Str& path) {
+  const auto kind = doors::kind_of(text);
+  if (!kind) return;
+  const Error error = error_here(err::schema_differs, path, "it is " + kind->what);
+  throw kind->source.empty() ? error : with_help(error, fmt::format("`{}(…)` reads it", kind->source));
+}
 
 /// The next line of the CSV file `path`, whose text is `text`; R3003 with its place for one that is damaged.
 template <class Cells>

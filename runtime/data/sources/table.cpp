@@ -7,6 +7,7 @@
 
 #include <ATen/ATen.h>
 
+#include "doors/utf8.h"
 #include "runtime/api/suggest.h"
 #include "runtime/data/image_cells.h"
 #include "runtime/data/json_cells.h"
@@ -18,7 +19,10 @@ namespace ltr {
 
 Table::Table(Schema fields, Str path, Str word, Str folder)
     : Source(std::move(fields)), path_(std::move(path)), word_(std::move(word)), folder_(std::move(folder)) {
-  for (const FieldInfo& field : schema_) columns_.emplace_back(field);
+  for (const FieldInfo& field : schema_) {
+    columns_.emplace_back(field);
+    if (columns_.back().kind() == CellKind::Text && field.host[0] != '\0') texts_.push_back(columns_.size() - 1);
+  }
 }
 
 void Table::check() const {
@@ -29,14 +33,24 @@ void Table::reserve(size_t rows) {
   for (Column& column : columns_) column.reserve(rows);
 }
 
-void Table::end_row(int64_t number, const Str& fault) {
-  if (!fault.empty()) bad_.emplace(size_, fault);
+void Table::end_row(int64_t number, Str fault) {
+  if (fault.empty()) fault = fault_of_texts();
+  if (!fault.empty()) bad_.emplace(size_, std::move(fault));
   for (Column& column : columns_) {
     if (column.size() == size_t(size_)) column.push_nothing();
   }
   const int64_t more = number - size_;
   if (numbers_.empty() || numbers_.rbegin()->second != more) numbers_.emplace_hint(numbers_.end(), size_, more);
   ++size_;
+}
+
+Str Table::fault_of_texts() const {
+  for (const size_t i : texts_) {
+    if (columns_[i].size() <= size_t(size_)) continue;
+    const std::string_view text = columns_[i].bytes(size_t(size_));
+    if (doors::first_not_utf8(text)) return fmt::format("the field {}: {}", schema_[i].name, doors::utf8_fault(text));
+  }
+  return "";
 }
 
 void Table::note_number(size_t field, int64_t number, double value, std::string_view shown) {
@@ -49,10 +63,7 @@ Str Table::not_finite() const { return not_finite_text(not_finite_, not_finite_c
 
 int64_t Table::number_of(int64_t row) const { return row + std::prev(numbers_.upper_bound(row))->second; }
 
-void Table::refuse(int64_t row, const Str& fault) const {
-  throw with_help(error_at(location(), err::bad_record, place_of(row), fault),
-                  "mend it, or leave such records out: map(…, on_bad = skip(10))");
-}
+void Table::refuse(int64_t row, const Str& fault) const { throw bad_record(location(), place_of(row), fault); }
 
 /// Bytes that are a tensor: an image, or its numbers as they lie in memory.
 Cell Table::decoded(size_t field, int64_t row, std::string_view bytes) const {
@@ -102,6 +113,8 @@ bool Table::read(const ReadAt& at, Record& out) const {
 }
 
 Str fault_of(const FieldInfo& field, std::string_view cell) {
+  if (const Str fault = doors::utf8_fault(cell); !fault.empty())
+    return fmt::format("the field {}: {}", field.name, fault);
   if (!cell.empty()) return fmt::format("the field {} is \"{}\", but {} is wanted", field.name, cell, type_text(field));
   return fmt::format("the field {} is empty; {} has no value for that, option[{}] has none", field.name,
                      type_text(field), type_text(field));

@@ -24,7 +24,7 @@ class Table : public Source {
   void reserve(size_t rows);
   Column& column(size_t field) { return columns_[field]; }
   /// Ends a row of the file, `number` there: what was put in for it, or, with a fault, nothing.
-  void end_row(int64_t number, const Str& fault = "");
+  void end_row(int64_t number, Str fault = "");
   /// Notes a number of the row that is put in, if it is not finite. `shown` is what the file says.
   void note_number(size_t field, int64_t number, double value, std::string_view shown);
   /// What is to be said of numbers that are not finite, "" if all are.
@@ -33,6 +33,8 @@ class Table : public Source {
  private:
   Str place_of(int64_t row) const { return path_ + word_ + std::to_string(number_of(row)); }
   int64_t number_of(int64_t row) const;
+  /// What is wrong with the texts of the row that is put in, "" if they are UTF-8.
+  Str fault_of_texts() const;
   [[noreturn]] void refuse(int64_t row, const Str& fault) const;
   Cell decoded(size_t field, int64_t row, std::string_view bytes) const;
 
@@ -40,6 +42,7 @@ class Table : public Source {
   Str word_;
   Str folder_;
   std::vector<Column> columns_;
+  std::vector<size_t> texts_;  ///< the columns of them
   int64_t size_ = 0;
   std::map<int64_t, int64_t> numbers_;  ///< from this row on, by how much more than the row its number is
   std::map<int64_t, Str> bad_;          ///< rows that do not fit: what is wrong

@@ -10,6 +10,7 @@
 #include "doors/mapping.h"
 #include "doors/npy.h"
 #include "doors/tar.h"
+#include "doors/utf8.h"
 #include "ltr/streams.h"
 #include "runtime/api/suggest.h"
 #include "runtime/data/foreign_tensor.h"
@@ -54,6 +55,7 @@ at::Tensor tensor_of(std::string_view bytes, const Str& ending, const FieldInfo&
 Cell value_of(std::string_view bytes, const Str& ending, const FieldInfo& field) {
   Cell cell;
   if (cell_kind(field) == CellKind::Text) {
+    if (const Str fault = doors::utf8_fault(bytes); !fault.empty()) throw Misfit{fault};
     cell.text = bytes;
     return cell;
   }
@@ -68,6 +70,7 @@ Cell value_of(std::string_view bytes, const Str& ending, const FieldInfo& field)
     return cell;
   }
   // A number as text is one of JSON, but for spaces around it.
+  if (const Str fault = doors::utf8_fault(bytes); !fault.empty()) throw Misfit{fault};
   const nlohmann::json json = doors::try_json(bytes);
   if (json.is_discarded()) throw Misfit{fmt::format("is \"{}\"", bytes.substr(0, 40))};
   FieldInfo plain = field;
@@ -153,8 +156,7 @@ class TarShards : public Source {
   Str place_of(const Sample& sample) const { return fmt::format("{}:{}", shards_[sample.shard].path, sample.key); }
 
   [[noreturn]] void refuse(const Sample& sample, const Str& reason) const {
-    throw with_help(error_at(location(), err::bad_record, place_of(sample), reason),
-                    "mend it, or leave such records out: map(…, on_bad = skip(10))");
+    throw bad_record(location(), place_of(sample), reason);
   }
 
   Cell read_field(const Sample& sample, const FieldInfo& field) const {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 
+#include "doors/utf8.h"
 #include "ltr/streams.h"
 #include "runtime/data/known.h"
 #include "runtime/data/paths.h"
@@ -17,37 +18,24 @@ namespace {
 
 constexpr int64_t kMockVocab = 64;
 
-/// The code point at `position`, which moves behind it; -1 if the bytes are no UTF-8.
+/// The code point at `position` of a text in UTF-8; `position` moves behind it.
 int32_t next_code_point(const Str& text, size_t& position) {
-  const auto lead = uint8_t(text[position]);
-  const size_t length = lead < 0x80 ? 1 : lead >> 5 == 6 ? 2 : lead >> 4 == 14 ? 3 : lead >> 3 == 30 ? 4 : 0;
-  if (length == 0 || position + length > text.size()) return -1;
-  if (length == 1) return text[position++];
-  int32_t value = lead & (0x7F >> length);
-  for (size_t i = 1; i < length; ++i) {
-    const auto byte = uint8_t(text[position + i]);
-    if (byte >> 6 != 2) return -1;
-    value = value << 6 | (byte & 0x3F);
-  }
-  position += length;
+  const auto lead = uint8_t(text[position++]);
+  if (lead < 0x80) return lead;
+  const size_t behind = lead >> 5 == 6 ? 1 : lead >> 4 == 14 ? 2 : 3;
+  int32_t value = lead & (0x3F >> behind);
+  for (size_t i = 0; i < behind; ++i) value = value << 6 | (uint8_t(text[position++]) & 0x3F);
   return value;
 }
 
 class Characters : public Source {
  public:
   Characters(Str path, const Str& text) : Source(text_chars_record()), path_(std::move(path)) {
+    need_utf8(text);
     std::vector<int32_t> points;
     points.reserve(text.size());
-    size_t line = 1;
-    for (size_t position = text.compare(0, 3, "\xEF\xBB\xBF") == 0 ? 3 : 0; position < text.size();) {
-      const int32_t point = next_code_point(text, position);
-      if (point < 0) {
-        throw error_here(err::bad_record, fmt::format("{}:{}", path_, line),
-                         fmt::format("byte {} is not UTF-8", position));
-      }
-      if (point == '\n') ++line;
-      points.push_back(point);
-    }
+    for (size_t position = text.compare(0, 3, "\xEF\xBB\xBF") == 0 ? 3 : 0; position < text.size();)
+      points.push_back(next_code_point(text, position));
     characters_ = points;
     std::sort(characters_.begin(), characters_.end());
     characters_.erase(std::unique(characters_.begin(), characters_.end()), characters_.end());
@@ -80,6 +68,12 @@ class Characters : public Source {
   }
 
  private:
+  /// R3003, with the line, for what is no UTF-8.
+  void need_utf8(const Str& text) const {
+    if (const auto bad = doors::line_not_utf8(text))
+      throw error_here(err::bad_record, fmt::format("{}:{}", path_, bad->line), bad->fault);
+  }
+
   Str path_;
   std::vector<int32_t> ids_;
   std::vector<int32_t> characters_;
@@ -112,13 +106,22 @@ class Lines : public Source {
     }
     return fmt::format("line {}", at.index);
   }
+  void check() const override {
+    for (int64_t i = 0; i < size(); ++i) need_utf8(i);
+  }
   bool read(const ReadAt& at, Record& out) const override {
+    need_utf8(at.index);
     out.resize(1);
     out[0].text = lines_[size_t(at.index)];
     return true;
   }
 
  private:
+  void need_utf8(int64_t line) const {
+    if (const Str fault = doors::utf8_fault(lines_[size_t(line)]); !fault.empty())
+      throw bad_record(location(), name_of({.index = line}), fault);
+  }
+
   std::vector<Str> lines_;
   std::vector<std::pair<int64_t, Str>> ends_;
 };

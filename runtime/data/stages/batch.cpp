@@ -1,6 +1,7 @@
 // `window` and `collate`: several records as one, with a new first dim.
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include <ATen/ops/empty.h>
@@ -148,6 +149,7 @@ class Collate : public Stage {
       has_rows_ = has_rows_ && bytes_.back() >= 0;
     }
     has_rows_ = has_rows_ && padding_->lengths.empty();
+    if (padding_->fill) check_filling(*padding_->fill);
     for (const auto& [field, name] : padding_->lengths) measured_.push_back(column_of(field));
     this->inner().group(size);
   }
@@ -207,6 +209,20 @@ class Collate : public Stage {
       out[i].tensor = give(std::move(batch[i]));
     }
     return count > 0;
+  }
+
+  /// R2004 for a value that a field which is filled up cannot hold.
+  void check_filling(double fill) const {
+    for (const FieldInfo& field : inner().schema()) {
+      if (field.host[0] != '\0' || field.dims.empty() || field.dims.back() >= 0) continue;
+      const at::ScalarType type = field_type(field);
+      if (at::isFloatingType(type)) continue;
+      if (fill == std::floor(fill) && !c10::overflows<int64_t>(fill) &&
+          at::scalar_tensor(fill, at::TensorOptions().dtype(at::kLong)).to(type).item<double>() == fill)
+        continue;
+      throw error_here(err::out_of_range, "collate: pad", fill,
+                       fmt::format("a value of {}: {}", field.name, type_text(field)));
+    }
   }
 
   size_t column_of(const Str& field) const {

@@ -16,7 +16,7 @@ def rows(path, pattern):
     return found
 
 
-# Checked, but no run takes them yet.
+# Not in this version.
 REFUSED = {"Mlflow"}
 # `"…"` without values is one token; only functions of the library take streams.
 NEVER = {"string: { ( STR_TEXT | INTERP_BEGIN expr [ INTERP_FORMAT ] INTERP_END ) } is absent", 'type: "stream"'}

@@ -40,6 +40,14 @@ void check_file(Context& cx, const ExprView& read, const node::Op& call, const D
   const std::string from(cx.sources.path(read.span.source));
   const auto stored = cx.files->fields_of(library::info(call.op).name, texts, from);
   if (!stored) return;
+  if (!stored->kind.empty() && !read.type.fields.empty()) {
+    diagnostics::Diagnostic diagnostic =
+        diag::unknown_column(read.span, stored->place, stored->word, read.type.fields[0].name);
+    diagnostic.note("it is {}", stored->kind);
+    if (!stored->reader.empty()) diagnostic.help("`{}(…)` reads it", stored->reader);
+    cx.report(std::move(diagnostic));
+    return;
+  }
   std::string list;
   for (const std::string& name : stored->names) list += (list.empty() ? "" : ", ") + name;
   for (const TypeField& field : read.type.fields) {
@@ -52,6 +60,12 @@ void check_file(Context& cx, const ExprView& read, const node::Op& call, const D
     const size_t other = call.op == library::Id::CsvFile && stored->names.size() == 1
                              ? stored->names[0].find_first_of(";\t|")
                              : std::string::npos;
+    if (!stored->number.empty()) {
+      diagnostic.help("there seems to be no header: {} is a number, and no name; write a line of names above",
+                      stored->number);
+      cx.report(std::move(diagnostic));
+      return;
+    }
     if (other != std::string::npos) {
       const char found = stored->names[0][other];
       const std::string shown = found == '\t' ? "\\t" : std::string(1, found);

@@ -1,6 +1,7 @@
 // `window`, `collate` and `bucket`: several records as one.
 
 #include <algorithm>
+#include <cmath>
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/library/library_call.h"
@@ -62,6 +63,37 @@ bool check_batched(const TypeField& field, const Type& wide, bool is_padded, Cal
     else
       diagnostic.help("bring all records to one size in a map, such as `resize(64, 64)`");
     cx.report(std::move(diagnostic));
+    return false;
+  }
+  return true;
+}
+
+/// Whether `value` is one of `element`, bounds included.
+bool is_value_of(double value, Element element) {
+  const auto is_whole_in = [&](double low, double high) {
+    return value == std::floor(value) && value >= low && value <= high;
+  };
+  switch (element) {
+    case Element::I8: return is_whole_in(-128, 127);
+    case Element::I16: return is_whole_in(-32768, 32767);
+    case Element::I32: return is_whole_in(-2147483648.0, 2147483647.0);
+    case Element::I64: return is_whole_in(-9223372036854775808.0, 9223372036854774784.0);
+    case Element::U8: return is_whole_in(0, 255);
+    case Element::Bool: return value == 0 || value == 1;
+    default: return true;
+  }
+}
+
+/// Whether every field that is filled up can hold the value: E0309. One that is not known yet is looked at when a run starts.
+bool check_filling(const ExprView& pad, const std::vector<TypeField>& record, const std::vector<std::string>& padded,
+                   Context& cx) {
+  const std::optional<HostValue> known = evaluate(pad, cx.program);
+  if (!known || known->kind != HostValue::Kind::Float) return true;
+  for (const TypeField& field : record) {
+    const bool is_filled = std::find(padded.begin(), padded.end(), field.name) != padded.end();
+    if (!is_filled || is_value_of(known->real, field.type.element)) continue;
+    cx.report(diag::wrong_argument(pad.span, "`pad` fills up `" + field.name + ": " + cx.text(field.type) +
+                                                 "`, which cannot hold " + cx.source_text(pad.span)));
     return false;
   }
   return true;
@@ -175,6 +207,7 @@ Expr rule_collate(const FnInfo& op, CallSite& site) {
                                    "no field of the record has a size that differs, so nothing is filled up"));
     return error_at(site.span);
   }
+  if (is_padded && !check_filling(argument(*group, kPad, cx), record, padded, cx)) return error_at(site.span);
   Type& type = group->type;
   for (TypeField& field : type.fields) {
     const auto wide = widened(field, cx.program.atoms.unknown(), true, site.name_span, site.scope);
