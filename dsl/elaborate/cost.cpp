@@ -96,7 +96,8 @@ Size multiply_adds(CostKind kind, const std::vector<Value>& args, const Value& r
     case CostKind::Output:
     case CostKind::Input:
     case CostKind::Copy:
-    case CostKind::View: break;
+    case CostKind::View:
+    case CostKind::Factors: break;
   }
   return std::nullopt;
 }
@@ -126,6 +127,7 @@ void count_cost(Operation& operation, const std::vector<Value>& args, const Valu
   if (operation.is_product) count = multiply_adds(kind, args, result);
   if (kind == CostKind::Output) count = operation.output_elements;
   if (kind == CostKind::Input) count = first;
+  if (kind == CostKind::Factors) count = product({first, dim(args[0], -1)});
   if (!count) return;
   operation.flops = (operation.is_product ? kOperationsOfProduct : function.cost.factor) * double(*count);
   const Size looped = operation.is_product ? operation.output_elements : count;

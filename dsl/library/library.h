@@ -37,10 +37,11 @@ enum class Gradient : uint8_t { Flows, Stops };
 /// What one call costs in the forward pass.
 struct Cost {
   enum class Kind : uint8_t {
-    Output,  ///< `factor` operations for each element of the result
-    Input,   ///< `factor` operations for each element of the first operand
-    Copy,    ///< moves memory, computes nothing
-    View,    ///< another view of the same memory
+    Output,   ///< `factor` operations for each element of the result
+    Input,    ///< `factor` operations for each element of the first operand
+    Copy,     ///< moves memory, computes nothing
+    View,     ///< another view of the same memory
+    Factors,  ///< `factor` operations for each element of the matrices of the first operand and each of its columns
     // Products, two operations for each multiply-add, which `elaborate/cost.cpp` counts from the operands. The backward
     // pass makes one such product for each operand that needs a gradient.
     Linear,
@@ -108,6 +109,7 @@ struct Function {
   bool gives_scores = false;
   bool takes_logs = false;
   bool takes_probs = false;
+  bool gives_each = false;
   std::array<Id, 3> refuses = {};
   bool is_of_batch = false;
   std::string_view sign;

@@ -103,6 +103,8 @@ void rethrow_translated() {
     throw error_here(err::out_of_memory, shortened(asked_of_device(error.what_without_backtrace())));
   } catch (const c10::IndexError& error) {
     throw error_here(err::value_out_of_range, shortened(error.what_without_backtrace()));
+  } catch (const c10::LinAlgError& error) {
+    throw error_here(err::value_out_of_range, shortened(error.what_without_backtrace()));
   } catch (const c10::AcceleratorError& error) {
     throw failed_device(error);
   } catch (const c10::Error& error) {

@@ -63,6 +63,9 @@ TEST_CASE("gradients of losses are autograd's") {
     compare({"weighted", {{{5, 4}, -3, 3}, {{5, 4}, 0.1, 0.9}}, [=](const Tensors& x) {
                return bce_with_logits(x[0], x[1], weight(), by);
              }});
+    compare({"weighted, of each", {{{5, 4}, -3, 3}, {{5, 4}, 0.1, 0.9}}, [=](const Tensors& x) {
+               return square(bce_with_logits(x[0], x[1], weight(), "none"));
+             }});
     compare({"poisson_nll", two, [=](const Tensors& x) { return poisson_nll(x[0], x[1], by); }});
     compare({"gaussian_nll", {{{5, 4}}, {{5, 4}}, {{5, 1}, 0.1, 2}}, [=](const Tensors& x) {
                return gaussian_nll(x[0], x[1], x[2], 1e-6, by);

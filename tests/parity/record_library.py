@@ -96,9 +96,109 @@ row(f"cosine_similarity(x, {Y_TEXT})", ROWS, lambda x: F.cosine_similarity(x, Y,
 row("median(x)", ROWS, torch.median)
 for q in (0.0, 0.37, 1.0):
     row(f"quantile(x, {q})", ROWS, lambda x, q=q: torch.quantile(x, q))
+row("quantiles(x, [0.0, 0.37, 0.5, 1.0])", ROWS,
+    lambda x: torch.quantile(x, torch.tensor([0.0, 0.37, 0.5, 1.0], dtype=torch.float64), dim=-1).movedim(0, -1))
 row("nanmean(where(x > 0.5, log(full(6, 5, -1.0)), x))", ROWS, lambda x: torch.nanmean(torch.where(x > 0.5, torch.nan, x)))
 row("cov(x)", ROWS, torch.cov)
 row("corrcoef(x)", ROWS, torch.corrcoef)
+
+# Linear algebra, of batches and of one. `GOOD` has an inverse, `SYMMETRIC` is symmetric with eigenvalues above 0 that differ. What the
+# functions below give of several results does not hang on signs that are free.
+SQUARE, TALL, WIDE = (2, 4, 4), (2, 5, 3), (2, 3, 5)
+GOOD, GOODS = lambda x: x + 3 * torch.eye(4, dtype=torch.float64), "(x + 3 * eye(4))"
+SYMMETRIC, SYMMETRICS = lambda x: x @ x.mT + torch.diag(torch.arange(1.0, 5.0)).double(), "symmetric(x)"
+RIGHT, RIGHTS = wave((2, 4, 3), 1.0), text((2, 4, 3), 1.0)
+HELPERS = """fn symmetric[B](x: float[B, 4, 4]) -> float[B, 4, 4] = x @ x.transpose(1, 2) + eye(4) * (arange(4).to(float) + 1)
+
+fn signed_log[N](x: float[..., N, N]) -> float[...] {
+  sign, logarithm = slogdet(x)
+  return sign * logarithm
+}
+
+fn of_qr[B, N, M](x: float[B, N, M]) -> float[B, N, M] {
+  q, r = qr(x)
+  return square(q) @ square(r)
+}
+
+fn of_svd[B, N, M](x: float[B, N, M]) -> float[B, N, M] {
+  u, s, v = svd(x)
+  return (square(u) * s.unsqueeze(1)) @ square(v)
+}
+
+fn of_eigh[B, N](x: float[B, N, N]) -> float[B, N, N] {
+  values, vectors = eigh(x)
+  return square(vectors) * values.unsqueeze(1)
+}
+"""
+
+
+def of_svd(x):
+    u, s, v = torch.linalg.svd(x, full_matrices=False)
+    return (u.square() * s.unsqueeze(1)) @ v.square()
+
+
+def of_qr(x):
+    q, r = torch.linalg.qr(x)
+    return q.square() @ r.square()
+
+
+def of_eigh(x):
+    values, vectors = torch.linalg.eigh(x)
+    return vectors.square() * values.unsqueeze(1)
+
+
+row(f"inv{GOODS}", SQUARE, lambda x: torch.linalg.inv(GOOD(x)))
+row(f"solve({GOODS}, {RIGHTS})", SQUARE, lambda x: torch.linalg.solve(GOOD(x), RIGHT))
+row(f"solve(({text((4, 4), 1.0)} + 3 * eye(4)).expand(2, 4, 4), x)", (2, 4, 3), lambda x: torch.linalg.solve(GOOD(wave((4, 4), 1.0)).expand(2, 4, 4), x))
+for upper in ("false", "true"):
+    row(f"solve_triangular({GOODS}, {RIGHTS}, upper = {upper})", SQUARE,
+        lambda x, upper=upper: torch.linalg.solve_triangular((torch.triu if upper == "true" else torch.tril)(GOOD(x)), RIGHT, upper=upper == "true"))
+row(f"lstsq(x, {text((2, 5, 2), 1.0)})", TALL, lambda x: torch.linalg.lstsq(x, wave((2, 5, 2), 1.0)).solution)
+row(f"det(x)", SQUARE, torch.linalg.det)
+row(f"det(x.reshape(4, 4))", (16,), lambda x: torch.linalg.det(x.reshape(4, 4)))
+row(f"signed_log{GOODS}", SQUARE, lambda x: torch.linalg.slogdet(GOOD(x))[1])
+row(f"cholesky({SYMMETRICS})", SQUARE, lambda x: torch.linalg.cholesky(SYMMETRIC(x)))
+row("of_qr(x + eye(5)[:, 0 .. 3])", TALL, lambda x: of_qr(x + torch.eye(5, 3, dtype=torch.float64)))
+row("of_svd(x + eye(5)[:, 0 .. 3])", TALL, lambda x: of_svd(x + torch.eye(5, 3, dtype=torch.float64)))
+row("of_svd(x + eye(5)[0 .. 3])", WIDE, lambda x: of_svd(x + torch.eye(3, 5, dtype=torch.float64)))
+row("svdvals(x + eye(5)[0 .. 3])", WIDE, lambda x: torch.linalg.svdvals(x + torch.eye(3, 5, dtype=torch.float64)))
+row(f"of_eigh({SYMMETRICS})", SQUARE, lambda x: of_eigh(SYMMETRIC(x)))
+row(f"eigvalsh({SYMMETRICS})", SQUARE, lambda x: torch.linalg.eigvalsh(SYMMETRIC(x)))
+row("pinv(x + eye(5)[:, 0 .. 3])", TALL, lambda x: torch.linalg.pinv(x + torch.eye(5, 3, dtype=torch.float64)))
+row(f"pinv({SYMMETRICS}, rcond = 0.5)", SQUARE, lambda x: torch.linalg.pinv(SYMMETRIC(x), rtol=0.5))
+row("matrix_exp(x)", SQUARE, torch.linalg.matrix_exp)
+for kind, order in {"fro": "fro", "nuc": "nuc", "spectral": 2, "columns": 1, "rows": math.inf}.items():
+    row(f"matrix_norm(x + eye(5)[:, 0 .. 3], {kind})", TALL, lambda x, order=order: torch.linalg.matrix_norm(x + torch.eye(5, 3, dtype=torch.float64), order))
+
+# Fourier transforms, of an even and of an odd number of elements.
+PAIRS = lambda function: lambda x, **more: torch.view_as_real(function(torch.view_as_complex(x), **more))  # noqa: E731
+for norm in ("backward", "ortho", "forward"):
+    for name in ("fft", "ifft"):
+        row(f"{name}(x, norm = {norm})", (2, 7, 2), lambda x, name=name, norm=norm: PAIRS(getattr(torch.fft, name))(x, norm=norm))
+    for name in ("fft2", "ifft2"):
+        row(f"{name}(x, norm = {norm})", (2, 4, 5, 2), lambda x, name=name, norm=norm: PAIRS(getattr(torch.fft, name))(x, norm=norm))
+    for size in (6, 7):
+        row(f"rfft(x, norm = {norm})", (3, size), lambda x, norm=norm: torch.view_as_real(torch.fft.rfft(x, norm=norm)))
+        row(f"irfft(x, {size}, norm = {norm})", (3, 4, 2),
+            lambda x, norm=norm, size=size: torch.fft.irfft(torch.view_as_complex(x), size, norm=norm))
+row("rfft(x)", (3, 1), lambda x: torch.view_as_real(torch.fft.rfft(x)))
+for size, hop in ((8, 4), (8, 3), (7, 2)):
+    row(f"stft(x, {size}, {hop}, window = hann_window({size}))", (2, 21), lambda x, size=size, hop=hop: torch.view_as_real(
+        torch.stft(x, size, hop, window=torch.hann_window(size, dtype=torch.float64), return_complex=True)))
+row("stft(x, 6, 5)", (2, 21), lambda x: torch.view_as_real(torch.stft(x, 6, 5, window=torch.ones(6, dtype=torch.float64), return_complex=True)))
+
+# Images at places of their own: by the image, and by the places.
+PLACES, PLACE_TEXT = wave((2, 3, 5, 2), 1.0) * 1.3, f"({text((2, 3, 5, 2), 1.0)} * 1.3)"
+for mode in ("bilinear", "nearest", "bicubic"):
+    for outside in ("zeros", "border", "reflection"):
+        for align in (False, True):
+            row(f"grid_sample(x, {PLACE_TEXT}, {mode}, {outside}, align_corners = {str(align).lower()})", IMAGE,
+                lambda x, mode=mode, outside=outside, align=align: F.grid_sample(x, PLACES, mode, outside, align))
+row(f"grid_sample({text((2, 2, 4, 4), 2.0)}, x * 0.9)", (2, 3, 5, 2), lambda x: F.grid_sample(wave((2, 2, 4, 4), 2.0), x * 0.9, align_corners=False))
+for align in (False, True):
+    for height, width in ((3, 4), (1, 5)):
+        row(f"affine_grid(x, {height}, {width}, align_corners = {str(align).lower()})", (2, 2, 3),
+            lambda x, align=align, size=(2, 1, height, width): F.affine_grid(x, size, align))
 
 # Losses of each sample or element.
 for program, twin in {
@@ -114,6 +214,10 @@ for program, twin in {
         f"bce(sigmoid(x), {TRUTHS}, reduction = none)": lambda x: F.binary_cross_entropy(x.sigmoid(), TRUTH, reduction="none"),
         f"bce_with_logits(x, abs({Y_TEXT}), reduction = none)":
             lambda x: F.binary_cross_entropy_with_logits(x, Y.abs(), reduction="none"),
+        f"bce_with_logits(x, abs({Y_TEXT}), pos_weight = {CLASS_WEIGHTS}, reduction = none)":
+            lambda x: F.binary_cross_entropy_with_logits(x, Y.abs(), pos_weight=CLASS_WEIGHT, reduction="none"),
+        f"bce_with_logits(x, abs({Y_TEXT}), pos_weight = abs({text(ROWS, 3.0)}), reduction = none)":
+            lambda x: F.binary_cross_entropy_with_logits(x, Y.abs(), pos_weight=wave(ROWS, 3.0).abs(), reduction="none"),
         f"hinge(x, {SIGN_TEXT}, reduction = none)": lambda x: F.hinge_embedding_loss(x, SIGNS, reduction="none"),
         f"mse(x, {Y_TEXT}, reduction = none)": lambda x: F.mse_loss(x, Y, reduction="none"),
         f"l1(x, {Y_TEXT}, reduction = none)": lambda x: F.l1_loss(x, Y, reduction="none"),
@@ -139,6 +243,8 @@ for how in ("mean", "sum", "none"):
     for program, twin in {
             f"multi_margin(x, {LABELS}": lambda x, how: F.multi_margin_loss(x, LABEL, reduction=how),
             f"multi_margin(x, {LABELS}, p = 2, margin = 0.5": lambda x, how: F.multi_margin_loss(x, LABEL, 2, 0.5, reduction=how),
+            f"multi_margin(x, {LABELS}, weight = {CLASS_WEIGHTS}":
+                lambda x, how: F.multi_margin_loss(x, LABEL, weight=CLASS_WEIGHT, reduction=how),
             f"multilabel_margin(x, {TRUTHS}": lambda x, how: F.multilabel_margin_loss(x, LISTED, reduction=how),
             f"soft_margin(x, {SIGN_TEXT}": lambda x, how: F.soft_margin_loss(x, SIGNS, reduction=how),
             f"multilabel_soft_margin(x, {TRUTHS}, weight = {CLASS_WEIGHTS}":
@@ -159,7 +265,8 @@ def main():
 # Written by record_library.py: what the library says in Ltr, against PyTorch {torch.__version__}.
 
 fn wave(n: int, shift: float) -> float[n] = sin(arange(n).to(f64) * 0.7 + shift).to(float)
-""")
+
+{HELPERS}""")
     for index, (program, shape, twin) in enumerate(TABLE):
         x = wave(shape).requires_grad_(True)
         y = twin(x)

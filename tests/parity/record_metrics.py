@@ -4,6 +4,7 @@
 
 The data are formulas, so that the program makes the same numbers; it runs as the ctest entry parity.metrics.
 """
+import itertools
 import warnings
 
 import torch
@@ -61,6 +62,8 @@ INPUTS["every_label"] = ([(torch.arange(8) * 3 + s) % 5 for s in (0, 1)], ["(ara
 # Scores above 0: torchmetrics takes the others for documents that were not found.
 INPUTS["found"] = ([wave(20, s) + 2 for s in (0, 1)], ["wave(20, 0.0) + 2", "wave(20, 1.0) + 2"])
 INPUTS["relevant"] = ([ids(20, 7, s) % 2 for s in (3, 1)], ["ids(20, 7, 3) % 2", "ids(20, 7, 1) % 2"])
+INPUTS["found_rows"] = ([x.reshape(4, 5) for x in INPUTS["found"][0]], [f"({x}).reshape(4, 5)" for x in INPUTS["found"][1]])
+INPUTS["relevant_rows"] = ([x.reshape(4, 5) for x in INPUTS["relevant"][0]], [f"({x}).reshape(4, 5)" for x in INPUTS["relevant"][1]])
 INPUTS["query"] = ([torch.arange(20) % 4 + 4 * s for s in (0, 1)], ["arange(20) % 4", "arange(20) % 4 + 4"])
 
 # Labels of which some are to be left out: where they do not count, they are no classes.
@@ -165,6 +168,19 @@ for average in ("macro", "weighted"):
     row(f"MultilabelAUROC(4, average = {average})", C.MultilabelAUROC(num_labels=4, average=average), "scores", "labels")
     row(f"MultilabelAveragePrecision(4, average = {average})", C.MultilabelAveragePrecision(num_labels=4, average=average),
         "scores", "labels")
+    for bins in (5, 100):
+        row(f"AUROC(5, average = {average}, thresholds = {bins})", C.MulticlassAUROC(num_classes=5, average=average, thresholds=bins), "logits",
+            "every_label", prepare=to_probs)
+        row(f"AveragePrecision(5, average = {average}, thresholds = {bins})",
+            C.MulticlassAveragePrecision(num_classes=5, average=average, thresholds=bins), "logits", "every_label", prepare=to_probs)
+        row(f"MultilabelAUROC(4, average = {average}, thresholds = {bins})",
+            C.MultilabelAUROC(num_labels=4, average=average, thresholds=bins), "scores", "labels")
+        row(f"MultilabelAveragePrecision(4, average = {average}, thresholds = {bins})",
+            C.MultilabelAveragePrecision(num_labels=4, average=average, thresholds=bins), "scores", "labels")
+for bins in (2, 5, 100):
+    row(f"BinaryAUROC(thresholds = {bins})", C.BinaryAUROC(thresholds=bins), "score", "binary")
+    row(f"BinaryAveragePrecision(thresholds = {bins})", C.BinaryAveragePrecision(thresholds=bins), "score", "binary")
+    row(f"BinaryAUROC(thresholds = {bins}, ignore = -100)", C.BinaryAUROC(thresholds=bins, ignore_index=-100), "score", "padded_binary")
 row("BinaryAUROC()", C.BinaryAUROC(), "score", "binary")
 row("BinaryAveragePrecision()", C.BinaryAveragePrecision(), "score", "binary")
 row("SpearmanCorrCoef()", R.SpearmanCorrCoef(), "y", "t")
@@ -255,6 +271,19 @@ for name in ("Precision", "Recall", "HitRate", "FallOut"):
         row(f"Retrieval{name}({'' if top_k is None else f'top_k = {top_k}'})", getattr(T, f"Retrieval{name}")(top_k=top_k), "found", "relevant",
             "query")
 row("RetrievalRPrecision()", T.RetrievalRPrecision(), "found", "relevant", "query")
+batches = itertools.count()
+
+
+def by_row(scores, relevant):
+    """Each row is a query of its own, in every batch."""
+    queries = torch.arange(4).unsqueeze(1).expand(4, 5) + 4 * next(batches)
+    return scores.flatten(), relevant.flatten(), queries.flatten()
+
+
+for name, options in {"MRR": {}, "MAP": {}, "NormalizedDCG": {}, "Precision": {"top_k": 2}, "Recall": {"top_k": 2}, "HitRate": {"top_k": 2},
+                      "FallOut": {"top_k": 2}, "RPrecision": {}}.items():
+    given = ", ".join(f"{key} = {value}" for key, value in options.items())
+    row(f"Retrieval{name}({given})", getattr(T, f"Retrieval{name}")(**options), "found_rows", "relevant_rows", prepare=by_row)
 row("WeightedMeanAbsolutePercentageError()", R.WeightedMeanAbsolutePercentageError(), "y", "t")
 row("LogCoshError()", R.LogCoshError(), "y", "t")
 row("MinkowskiDistance(p = 3.0)", R.MinkowskiDistance(p=3.0), "y", "t", tolerance=1e-5)

@@ -182,6 +182,50 @@ experiment ops { data = Points()
   trainer { epochs = 2, seed = 3, log_every = 1 }
   loggers { Csv() } }
 """
+# Linear algebra, Fourier transforms and images at places of their own, which are LibTorch's inside a plan; rows of their own lengths in training,
+# and losses that are weighed one by one.
+MATRICES = """ltr 1
+data Points() {
+  batch[B] { x: float[B, 6, 8], n: i64[B], y: float[B, 6] }
+  fn point(s: {i: int}) -> {x: float[6, 8], n: i64, y: float[6]} =
+    (x = sin(arange(48).to(float) * 0.3 * s.i).reshape(6, 8), n = s.i % 6 + 1, y = (arange(6) % 2).to(float))
+  train = synthetic(96, point) |> shuffle(1) |> collate(8)
+  val = synthetic(16, point) |> collate(8)
+}
+model Net() {
+  reader = LSTM(8, 4, directions = 2)
+  head = Linear(8, 6)
+  optimizer opt = Adam([reader.weights, head.weights], lr = 1e-2)
+  step train[B](x: float[B, 6, 8], n: i64[B], y: float[B, 6]) {
+    seen, state = reader(x, lengths = n)
+    h, c = state
+    each = bce_with_logits(head(seen.sum(1)), y, pos_weight = (arange(6) + 1).to(float), reduction = none)
+    places = where(length_mask(n, 6).unsqueeze(2), square(seen), 0.0)
+    loss = mean(each * (1 + y)) + mean(square(c)) + mean(h) + mean(places)
+    minimize loss
+    log loss
+  }
+  step val[B](x: float[B, 6, 8], n: i64[B], y: float[B, 6]) {
+    a = x @ x.transpose(1, 2) + eye(6) * 3.0
+    q, r = qr(x)
+    u, s, v = svd(x)
+    values, vectors = eigh(a)
+    sign, size = slogdet(a)
+    l = cholesky(a)
+    theta = stack([1.0, 0.1, 0.2, -0.1, 0.9, 0.0]).reshape(1, 2, 3).expand(B, 2, 3)
+    log solved = mean(square(solve(a, x))) + mean(square(inv(a))) + mean(square(pinv(x))) + mean(square(solve_triangular(l, x))) + mean(lstsq(a, x))
+    log factors = mean(square(q) @ square(r)) + mean(square(u) @ square(v)) + mean(s) + mean(svdvals(x)) + mean(square(vectors)) + mean(eigvalsh(a)) + mean(values)
+    log sizes = mean(size * sign) + mean(log(det(a))) + mean(matrix_norm(x, nuc)) + mean(matrix_exp(a / 100.0))
+    waves = rfft(x)
+    log spectrum = mean(norm(waves, dim = -1)) + mean(irfft(waves, 8)) + mean(square(ifft(fft(waves)))) + mean(square(ifft2(fft2(waves)))) + mean(square(stft(x[:, 0], 4, 2)))
+    log warped = mean(square(grid_sample(x.unsqueeze(1), affine_grid(theta, 3, 4)))) + mean(bucketize(x, linspace(-1.0, 1.0, 5)).to(float))
+  }
+}
+experiment matrices { data = Points()
+  model = Net()
+  trainer { epochs = 2, seed = 3, log_every = 1 }
+  loggers { Csv() } }
+"""
 # What stands at the end of which step, and what is said of it.
 REFUSED = {
     "item": ("val", "if mean(x).item() > 0 { log positive = mean(x) }", "it reads a tensor's value on the host"),
@@ -189,6 +233,7 @@ REFUSED = {
     "count": ("train", "log scaled = loss * global_step", "it comes in more than 8 forms"),
     "rate": ("train", "log now = opt.lr", "it reads a learning rate"),
     "rule": ("train", "minimize mean(net(x)[y > 0])", "`index_tensor` has no gradient here"),
+    "matrix": ("train", "minimize mean(svdvals(net(x)))", "`svdvals` has no gradient here"),
 }
 
 UNPLANNED = re.findall(r'^LTR_UNPLANNED\(\w+, "(.*)"\)$', (SOURCE / "runtime/tables/unplanned.def").read_text(), re.M)
@@ -365,6 +410,13 @@ def main():
         compare("ops", program, folder)
         result = run(program, "describe", "--plan")
         check("ops: all of it has kernels", "step train, batches of 8: " in result.text and "  LibTorch " not in result.text, result.text)
+        source = folder / "matrices.ltr"
+        source.write_text(MATRICES)
+        matrices = build(source, folder)
+        compare("matrices", matrices, folder)
+        for precision in ("f64", "bf16", "bf16_pure"):
+            result = fit(matrices, folder / f"matrices-{precision}", "--precision", precision)
+            check(f"matrices: runs in {precision}", result.returncode == 0, result.text)
         result = fit(program, folder / "bf16_pure", "--backend", "native", "--precision", "bf16_pure")
         check("bf16_pure has no plan", result.returncode == 2 and "R2015" in result.text, result.text)
         result = fit(program, folder / "other", "--backend", "xla")

@@ -85,6 +85,19 @@ def labels(folder):
               result.text)
 
 
+def matrices_and_lengths(folder):
+    """A matrix without inverse, one that is not positive, and a length that no row has are told, with their line."""
+    for number, (call, shown) in enumerate((
+            ("inv(stack([eye(2), ones(2, 2)]))", "singular"), ("solve(zeros(3, 3), ones(3, 1))", "singular"),
+            ("cholesky(-eye(3))", "not positive-definite"),
+            ("length_mask([2, 4], 3)", "4 is not in [0, 4)"), ("length_mask([-1, 3], 3)", "-1 is not in [0, 4)"))):
+        source = folder / f"values{number}.ltr"
+        source.write_text(INDICES.format(call))
+        result = run(LTRC, "test", source)
+        check(f"{call} is refused", result.returncode != 0 and "R3007" in result.text and shown in result.text
+              and f"values{number}.ltr:4" in result.text, result.text)
+
+
 RULES = """ltr 1
 
 hparam p: float = 0.3
@@ -188,6 +201,7 @@ with scratch() as place:
     widths(folder)
     labels(folder)
     indices(folder)
+    matrices_and_lengths(folder)
     rules(folder)
     precisions(folder)
 finish()

@@ -27,8 +27,9 @@ std::optional<Expr> call_for_each(const Symbol& symbol, CallSite& site) {
   for (Given& one : site.given) {
     if (one.name && one.name->text == kReduction) given = &one;
   }
-  const Symbol* each = given != nullptr ? cx.graph.find(symbol.module, library::each_of(symbol.name)) : nullptr;
-  if (each == nullptr) return std::nullopt;
+  const bool gives_each = library::info(library::find(library::Space::Values, symbol.name)).gives_each;
+  const Symbol* each = cx.graph.find(symbol.module, library::each_of(symbol.name));
+  if (given == nullptr || (each == nullptr && !gives_each)) return std::nullopt;
   const std::string what = "`reduction` of `" + symbol.name + "`";
   given->checked = check_given_as(*given, param->type, site.scope, what.c_str());
   if (given->checked->type.is_error()) return error_at(site.span);
@@ -41,6 +42,11 @@ std::optional<Expr> call_for_each(const Symbol& symbol, CallSite& site) {
     return error_at(site.span);
   }
   if (word->text != "none") return std::nullopt;
+  if (gives_each) {
+    Expr losses = call_op(fn_of(cx, symbol), site);
+    if (const auto* op = losses.get<node::Op>()) losses.type = cx.at(op->args[0]).type;
+    return losses;
+  }
   site.given.erase(site.given.begin() + (given - site.given.data()));
   // What is wrong with it is so of the mean, too, and the declaration of the loss says what it wants.
   CallSite as_mean = site;
@@ -51,16 +57,7 @@ std::optional<Expr> call_for_each(const Symbol& symbol, CallSite& site) {
   if (const auto* op = mean.get<node::Op>())
     each = cx.graph.find(symbol.module, library::each_of(library::info(op->op).name));
   if (each == nullptr) return std::nullopt;
-  const std::vector<ParamInfo>& taken = fn_of(cx, *each).params;
-  for (const Given& one : site.given) {
-    const bool is_taken = !one.name || std::any_of(taken.begin(), taken.end(),
-                                                   [&](const ParamInfo& of) { return of.name == one.name->text; });
-    if (is_taken) continue;
-    cx.report(diag::wrong_argument(one.name->span,
-                                   "with `reduction = none` `" + symbol.name + "` takes no `" + one.name->text + "`")
-                  .help("multiply the losses themselves: `(1 + (w - 1) * target) * …` of targets that are 0 or 1"));
-    return error_at(site.span);
-  }
+  fn_of(cx, *each);  // Declares it under its own name, by which later phases know it.
   Symbol named = *each;
   named.name = symbol.name;  // Of which messages speak.
   return call_symbol(named, site);

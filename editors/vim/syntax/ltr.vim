@@ -17,41 +17,44 @@ syntax keyword ltrType bf16 bool bytes draw duration f16 f32 f64 facts float i16
 syntax keyword ltrType list logger one_of option path period receiver schedule secret series str stream
 syntax keyword ltrType tokenizer trainer_value u8 vocabulary weight_path weights
 syntax keyword ltrFunction abs adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d
-syntax keyword ltrFunction adaptive_max_pool2d alibi all any arange argmax argmin arrow asha attention audio
-syntax keyword ltrFunction auto_contrast avg_pool1d avg_pool2d avg_pool3d balance batch_norm bce
-syntax keyword ltrFunction bce_with_logits bernoulli bilinear bincount bmm bucket by_epoch cache cdist ceil
-syntax keyword ltrFunction celu center_crop chain chars chunk cifar10 cifar100 clamp class_counts class_of
-syntax keyword ltrFunction clone close collate color_jitter concat confusion_counts constant contains
-syntax keyword ltrFunction contrastive conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
-syntax keyword ltrFunction corrcoef cos cosine cosine_embedding cosine_restarts cosine_similarity count counted
-syntax keyword ltrFunction cov cross cross_entropy csv ctc cumprod cumsum cutmix cyclic diagonal dice discord
-syntax keyword ltrFunction dropout dropout2d edit_distances einsum elu embedding end_epoch ends_with equal
-syntax keyword ltrFunction equalize erf exp expand exponential eye fashion_mnist filter find flatten flip floor
-syntax keyword ltrFunction focal folds fraction full gather gaussian_blur gaussian_nll gelu glu grad gradcheck
-syntax keyword ltrFunction grayscale group_norm gru hardshrink hardsigmoid hardswish hardtanh hf_dataset hinge
-syntax keyword ltrFunction huber idx image_folder image_grid index_select instance_norm int_uniform interpolate
-syntax keyword ltrFunction inverse_sqrt isfinite isnan jaccard join jsonl kaiming_normal kaiming_uniform kl_div
-syntax keyword ltrFunction kron l1 layer_norm leaky_relu length lerp linear linear_warmup linspace log10 log1p
-syntax keyword ltrFunction log2 log_softmax log_uniform logaddexp logcumsumexp logsigmoid logsumexp lower lstm
-syntax keyword ltrFunction map margin_ranking masked_fill matmul max_pool1d max_pool2d max_pool3d maximum
-syntax keyword ltrFunction median meshgrid minimum mish mix mixup mnist mse multi_margin multilabel_margin
-syntax keyword ltrFunction multilabel_soft_margin multistep nanmean nll noam norm normal normalize npy npz
-syntax keyword ltrFunction numel one_cycle one_hot ones or_else orthogonal outer overfit pack pad pad_image
-syntax keyword ltrFunction pairwise_distance parquet permute pixel_shuffle plateau poisson_nll polynomial
-syntax keyword ltrFunction posterize pow prefetch prelu prod quantile ramp rand rand_augment randint randn
-syntax keyword ltrFunction random_affine random_crop random_crop_pair random_erasing random_flip
-syntax keyword ltrFunction random_flip_pair random_perspective random_resized_crop random_resized_crop_pair
-syntax keyword ltrFunction random_rotation random_rotation_pair random_vflip random_vflip_pair randperm range
-syntax keyword ltrFunction ranks relu relu6 repeat replace reshape resize resize_pair rms_norm rnn roll rope
-syntax keyword ltrFunction round rsqrt sample save save_png scatter scatter_add score_curve searchsorted select
-syntax keyword ltrFunction selu sequential sharpness shuffle sigmoid sigmoid_focal sign silu sin slack
-syntax keyword ltrFunction smooth_l1 soft_cross_entropy soft_margin softmax softplus softshrink softsign
-syntax keyword ltrFunction solarize sort split sqlite sqrt square squeeze stack starts_with std stop stop_grad
-syntax keyword ltrFunction strip swiglu synthetic take tan tanh tanhshrink tar_shards teams text_chars
-syntax keyword ltrFunction text_lines threshold to_float token_shards tokenize topk trace tracked transpose
-syntax keyword ltrFunction tril triplet_margin triu trivial_augment trunc trunc_normal tversky unfold uniform
-syntax keyword ltrFunction unique unsqueeze upper var vocab webhook window wsd xavier_normal xavier_uniform
-syntax keyword ltrFunction zeros zip
+syntax keyword ltrFunction adaptive_max_pool2d affine_grid alibi all any arange argmax argmin arrow asha
+syntax keyword ltrFunction attention audio auto_contrast avg_pool1d avg_pool2d avg_pool3d balance batch_norm
+syntax keyword ltrFunction bce bce_with_logits bernoulli bilinear bincount bmm bucket bucketize by_epoch cache
+syntax keyword ltrFunction cdist ceil celu center_crop chain chars cholesky chunk cifar10 cifar100 clamp
+syntax keyword ltrFunction class_counts class_of clone close collate color_jitter concat confusion_counts
+syntax keyword ltrFunction constant contains contrastive conv1d conv2d conv3d conv_transpose1d conv_transpose2d
+syntax keyword ltrFunction conv_transpose3d corrcoef cos cosine cosine_embedding cosine_restarts
+syntax keyword ltrFunction cosine_similarity count counted cov cross cross_entropy csv ctc cumprod cumsum
+syntax keyword ltrFunction cutmix cyclic det diagonal dice discord dropout dropout2d edit_distances eigh
+syntax keyword ltrFunction eigvalsh einsum elu embedding end_epoch ends_with equal equalize erf exp expand
+syntax keyword ltrFunction exponential eye fashion_mnist fft fft2 filter find flatten flip floor focal folds
+syntax keyword ltrFunction fraction full gather gaussian_blur gaussian_nll gelu glu grad gradcheck grayscale
+syntax keyword ltrFunction grid_sample group_norm gru hann_window hardshrink hardsigmoid hardswish hardtanh
+syntax keyword ltrFunction hf_dataset hinge huber idx ifft ifft2 image_folder image_grid index_select
+syntax keyword ltrFunction instance_norm int_uniform interpolate inv inverse_sqrt irfft isfinite isnan jaccard
+syntax keyword ltrFunction join jsonl kaiming_normal kaiming_uniform kl_div kron l1 layer_norm leaky_relu
+syntax keyword ltrFunction length length_mask lerp linear linear_warmup linspace log10 log1p log2 log_softmax
+syntax keyword ltrFunction log_uniform logaddexp logcumsumexp logsigmoid logsumexp lower lstm lstsq map
+syntax keyword ltrFunction margin_ranking masked_fill matmul matrix_exp matrix_norm max_pool1d max_pool2d
+syntax keyword ltrFunction max_pool3d maximum median meshgrid minimum mish mix mixup mnist mse multi_margin
+syntax keyword ltrFunction multilabel_margin multilabel_soft_margin multistep nanmean nll noam norm normal
+syntax keyword ltrFunction normalize npy npz numel one_cycle one_hot ones or_else orthogonal outer overfit pack
+syntax keyword ltrFunction pad pad_image pairwise_distance parquet permute pinv pixel_shuffle plateau
+syntax keyword ltrFunction poisson_nll polynomial posterize pow prefetch prelu prod qr quantile quantiles ramp
+syntax keyword ltrFunction rand rand_augment randint randn random_affine random_crop random_crop_pair
+syntax keyword ltrFunction random_erasing random_flip random_flip_pair random_perspective random_resized_crop
+syntax keyword ltrFunction random_resized_crop_pair random_rotation random_rotation_pair random_vflip
+syntax keyword ltrFunction random_vflip_pair randperm range ranks relu relu6 repeat replace reshape resize
+syntax keyword ltrFunction resize_pair rfft rms_norm rnn roll rope round rsqrt sample save save_png scatter
+syntax keyword ltrFunction scatter_add score_curve searchsorted select selu sequential sharpness shuffle
+syntax keyword ltrFunction sigmoid sigmoid_focal sign silu sin slack slogdet smooth_l1 soft_cross_entropy
+syntax keyword ltrFunction soft_margin softmax softplus softshrink softsign solarize solve solve_triangular
+syntax keyword ltrFunction sort split sqlite sqrt square squeeze stack starts_with std stft stop stop_grad
+syntax keyword ltrFunction strip svd svdvals swiglu synthetic take tan tanh tanhshrink tar_shards teams
+syntax keyword ltrFunction text_chars text_lines threshold to_float token_shards tokenize topk trace tracked
+syntax keyword ltrFunction transpose tril triplet_margin triu trivial_augment trunc trunc_normal tversky unfold
+syntax keyword ltrFunction uniform unique unsqueeze upper var vocab webhook window wsd xavier_normal
+syntax keyword ltrFunction xavier_uniform zeros zip
 syntax keyword ltrBlock AUROC Accuracy Adadelta Adafactor Adagrad Adam AdamW Adamax AdaptiveAvgPool1d
 syntax keyword ltrBlock AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AlphaDropout
 syntax keyword ltrBlock AveragePrecision AvgPool1d AvgPool2d AvgPool3d BLEUScore BatchNorm1d BatchNorm2d

@@ -173,6 +173,62 @@ LTR_EXPORT Tensor bernoulli(const Tensor& p);
 /// Draws one class per row: `probs` are non-negative and need not sum to 1.
 LTR_EXPORT Tensor sample(const Tensor& probs);
 
+// ---- stdlib/tensor/fourier.ltr
+
+/// Of complex numbers. As torch.fft.fft.
+LTR_EXPORT Tensor fft(const Tensor& x, const Str& norm);
+/// The inverse of `fft`.
+LTR_EXPORT Tensor ifft(const Tensor& x, const Str& norm);
+/// Of real numbers: the frequencies from 0 to the highest, of which the others are mirror images.
+LTR_EXPORT Tensor rfft(const Tensor& x, const Str& norm);
+/// The inverse of `rfft`: `n` real numbers, whose frequencies are floor(n / 2) + 1.
+LTR_EXPORT Tensor irfft(const Tensor& x, int64_t n, const Str& norm);
+/// `fft` of rows and of columns, of images of complex numbers.
+LTR_EXPORT Tensor fft2(const Tensor& x, const Str& norm);
+/// The inverse of `fft2`.
+LTR_EXPORT Tensor ifft2(const Tensor& x, const Str& norm);
+
+// ---- stdlib/tensor/linear_algebra.ltr
+
+/// The inverse. Of a matrix without one it stops with R3007; `solve` is faster and more exact than `inv(a) @ b`.
+LTR_EXPORT Tensor inv(const Tensor& x);
+/// The x of a x = b, column by column, by LU with pivots. Without exactly one it stops with R3007.
+LTR_EXPORT Tensor solve(const Tensor& a, const Tensor& b);
+/// The x of a x = b where `a` is zero above its diagonal, or below it with `upper`; the other half is not read. A zero on
+/// the diagonal gives inf or nan.
+LTR_EXPORT Tensor solve_triangular(const Tensor& a, const Tensor& b, bool upper);
+/// The x of the least |a x - b|, column by column; of several the shortest. It has a gradient where the columns of `a`, or
+/// its rows if they are fewer, are independent.
+LTR_EXPORT Tensor lstsq(const Tensor& a, const Tensor& b);
+/// The determinant.
+LTR_EXPORT Tensor det(const Tensor& x);
+/// Sign and logarithm of the absolute value of the determinant: 0 and -inf of a matrix without inverse.
+LTR_EXPORT std::tuple<Tensor, Tensor> slogdet(const Tensor& x);
+/// The lower triangle l of a symmetric positive definite matrix x = l lᵀ, of which the upper half is not read. Of another
+/// one it stops with R3007.
+LTR_EXPORT Tensor cholesky(const Tensor& x);
+/// x = q r: columns of `q` are unit vectors at right angles, `r` is zero below its diagonal. It has a gradient where N >= M
+/// and the columns are independent.
+LTR_EXPORT std::tuple<Tensor, Tensor> qr(const Tensor& x);
+/// x = u diag(s) vᵀ, as (u, s, vᵀ): `s` falls. Signs of a column of `u` and of its row of vᵀ are free, so a loss must not
+/// hang on them; gradients through `u` and vᵀ want values of `s` that differ.
+LTR_EXPORT std::tuple<Tensor, Tensor, Tensor> svd(const Tensor& x);
+/// The singular values alone, which always have a gradient where they differ from 0.
+LTR_EXPORT Tensor svdvals(const Tensor& x);
+/// x = v diag(w) vᵀ of a symmetric matrix, of which the upper half is not read, as (w, v): `w` rises. As `svd` of signs and
+/// gradients.
+LTR_EXPORT std::tuple<Tensor, Tensor> eigh(const Tensor& x);
+/// The eigenvalues of a symmetric matrix alone, rising.
+LTR_EXPORT Tensor eigvalsh(const Tensor& x);
+/// Moore's and Penrose's inverse; singular values below `rcond` times the largest are taken for 0, which is by itself the
+/// larger of N and M times the distance of 1 to the next number.
+LTR_EXPORT Tensor pinv(const Tensor& x, Option<double> rcond);
+/// exp of a matrix: I + x + x²/2 + …
+LTR_EXPORT Tensor matrix_exp(const Tensor& x);
+/// A norm of each matrix: the root of the sum of squares (`fro`), the sum of the singular values (`nuc`), the largest of them
+/// (`spectral`), or the largest sum of absolute values of a column (`columns`) or row (`rows`).
+LTR_EXPORT Tensor matrix_norm(const Tensor& x, const Str& kind);
+
 // ---- stdlib/tensor/matmul.ltr
 
 /// The matrix product of the last two axes, `a @ b`; leading axes broadcast. A vector is a row on the left, a column
@@ -282,6 +338,12 @@ LTR_EXPORT Tensor class_counts(const Tensor& label, const Tensor& counted, int64
 /// How often each pair occurs where `counted` holds: row `label`, column `predicted`, both in [0, classes); any other
 /// value there is R3007.
 LTR_EXPORT Tensor confusion_counts(const Tensor& predicted, const Tensor& label, const Tensor& counted, int64_t classes);
+
+// ---- stdlib/tensor/sampling.ltr
+
+/// `x` at the places of `grid`: between pixels they are weighed, or the nearest is taken. Outside of the image there is 0, the
+/// pixel of the border, or the image mirrored. Jaderberg et al. 2015; as torch's grid_sample.
+LTR_EXPORT Tensor grid_sample(const Tensor& x, const Tensor& grid, const Str& mode, const Str& outside, bool align_corners);
 
 // ---- stdlib/tensor/shape.ltr
 

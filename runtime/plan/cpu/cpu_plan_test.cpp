@@ -398,6 +398,8 @@ TEST_CASE("losses of elements are the reference's") {
             bce_with_logits(mul(x[0], Scalar(30)), shares, {}, by), bce_with_logits(x[0], shares, abs(x[2]), by)})
         found.push_back(div(one, Scalar(10.0)));
     }
+    found.push_back(bce_with_logits(x[0], shares, {}, "none"));
+    found.push_back(bce_with_logits(x[0], shares, abs(x[2]), "none"));
     return found;
   });
 }

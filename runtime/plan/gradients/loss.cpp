@@ -10,7 +10,7 @@ namespace {
 
 /// The gradient of each element before the reduction that argument `at` names.
 Term each(Step& s, size_t at, const Term& of) {
-  return s.host<Str>(at) == "sum" ? s.gradient() : s.gradient() / double(of.count());
+  return s.host<Str>(at) == "mean" ? s.gradient() / double(of.count()) : s.gradient();
 }
 
 /// How many rows along `axis` there are.

@@ -76,7 +76,7 @@ Tensor tensor_of(bool value, DType dtype) {
 }
 
 Tensor tensor_of(const Floats& values, DType dtype) {
-  return guarded([&] { return drawn(at::tensor(at::ArrayRef<double>(values), aten(dtype))); });
+  return guarded([&] { return drawn(at::tensor(at::ArrayRef<double>(values), at::kDouble).to(aten(dtype))); });
 }
 
 Tensor tensor_of(const Ints& values, DType dtype) {

@@ -54,12 +54,17 @@ hardtanh(randn({b})); hardsigmoid(randn({b}, {c})); softsign(randn({b})); tanhsh
 celu(randn({b}), alpha = 0.5); threshold(randn({b}), 0.1, 0.0); log2(rand({b}) + 0.1); log10(rand({b}, {c}) + 0.1); tan(randn({b})); logaddexp(randn({b}), randn({b}))
 lerp(randn({b}), randn({b}), 0.3); trunc(randn({b})); trace(randn({c}, {c})); cross(randn({b}, 3), randn({b}, 3)); unfold(randn({c}, {h}), 2); outer(randn({b}), randn({c})); kron(randn({b}, 2), randn(2, {c}))
 cdist(randn({b}, {h}, 2), randn({b}, {w}, 2)); pairwise_distance(randn({b}, {c}), randn({b}, {c})); cosine_similarity(randn({b}, {c}), randn({b}, {c}))
-meshgrid(arange({b}), arange({c})); median(randn({b}, {c})); quantile(randn({h}), 0.3); nanmean(randn({b})); cov(randn({b}, {h})); corrcoef(randn({b}, {h}))
+meshgrid(arange({b}), arange({c})); median(randn({b}, {c})); quantile(randn({h}), 0.3); quantiles(randn({b}, {h}), [0.2, 0.5]); nanmean(randn({b})); cov(randn({b}, {h})); corrcoef(randn({b}, {h}))
 searchsorted(linspace(0.0, 1.0, {h}), rand({b})); bincount(randint(0, {c}, [{b}]), {c}); max_pool3d(randn(1, {c}, {h}, {h}, {w}), 2)
 avg_pool3d(randn(1, {c}, {h}, {h}, {w}), (2, 1, 2)); adaptive_avg_pool3d(randn(1, {c}, {h}, {h}, {w}), 2); adaptive_max_pool1d(randn({b}, {c}, {h}), 2)
 adaptive_max_pool2d(randn({b}, {c}, {h}, {w}), (2, 1)); multi_margin(randn({b}, {c}), randint(0, {c}, [{b}])); multilabel_margin(randn({b}, {c}), ones({b}, {c}))
 soft_margin(randn({b}), ones({b})); multilabel_soft_margin(randn({b}, {c}), rand({b}, {c})); margin_ranking(randn({b}), randn({b}), ones({b}))
-tversky(rand({b}, {c}), rand({b}, {c}), alpha = 0.3); jaccard(rand({b}, {c}), rand({b}, {c})); sigmoid_focal(randn({b}), rand({b}))
+inv(eye({c}) * 2.0); solve(eye({c}) * 2.0, randn({c}, {b})); solve_triangular(eye({c}), randn({b}, {c}, {h})); lstsq(randn({h}, {c}), randn({h}, {b})); det(randn({b}, {c}, {c}))
+slogdet(randn({c}, {c})); cholesky(eye({c}) * 3.0); qr(randn({h}, {c})); svd(randn({b}, {c}, {h})); svdvals(randn({b}, {c})); eigh(eye({c})); eigvalsh(eye({c}) * 2.0)
+pinv(randn({b}, {c}), rcond = 0.1); matrix_exp(randn({c}, {c})); matrix_norm(randn({b}, {c}, {h}), nuc); fft(randn({b}, {h}, 2)); ifft(randn({h}, 2), norm = ortho); rfft(randn({b}, {w}))
+irfft(randn({b}, 3, 2), 4); fft2(randn({h}, {w}, 2)); ifft2(randn({b}, {h}, {w}, 2)); hann_window({h}); stft(randn({b}, 4 * {h}), {h}, 2, window = hann_window({h})); bucketize(randn({b}, {c}), linspace(-1.0, 1.0, {h}))
+grid_sample(randn({b}, {c}, {h}, {w}), rand({b}, 3, 2, 2), nearest, border); affine_grid(randn({b}, 2, 3), {h}, {w}); length_mask(randint(0, {h}, [{b}]), {h})
+bce_with_logits(randn({b}, {c}), rand({b}, {c}), pos_weight = rand({c}), reduction = none); tversky(rand({b}, {c}), rand({b}, {c}), alpha = 0.3); jaccard(rand({b}, {c}), rand({b}, {c})); sigmoid_focal(randn({b}), rand({b}))
 """
 
 LAYERS = """
@@ -69,7 +74,7 @@ GroupNorm(2, {n}) < randn({b}, {n}, 3); Conv1d({c}, 2, 3, padding = "same") < ra
 Conv3d({c}, 2, 2) < randn({b}, {c}, {h}, {h}, {w}); ConvTranspose1d({c}, 2, 3) < randn({b}, {c}, {h}); ConvTranspose3d({c}, 2, 2) < randn({b}, {c}, 2, 2, 2)
 PixelShuffle(2) < randn({b}, 4 * {c}, {h}, {w}); Upsample(2) < randn({b}, {c}, {h}, {w}); Dropout2d(0.5) < randn({b}, {c}, 2, 2); Flatten() < randn({b}, {c}, 2, 2)
 MultiheadAttention(4, 2) < randn({b}, {h}, 4); TransformerEncoderLayer(4, 2, inner = 8) < randn({b}, {h}, 4); LSTM({c}, 3) < randn({b}, {h}, {c})
-GRU({c}, 3, directions = 2) < randn({b}, {h}, {c}); RNN({c}, 3) < randn({b}, {h}, {c}); PReLU({c}) < randn({b}, {c}); Embedding({c}, 3) < randint(0, {c}, [{b}])
+GRU({c}, 3, directions = 2) < randn({b}, {h}, {c}); LSTM({c}, 3, directions = 2) < randn({b}, {h}, {c}), lengths = randint(1, {h}, [{b}]); RNN({c}, 3) < randn({b}, {h}, {c}); PReLU({c}) < randn({b}, {c}); Embedding({c}, 3) < randint(0, {c}, [{b}])
 Bilinear({c}, {h}, 2) < randn({b}, {c}), randn({b}, {h}); LSTMCell({c}, 3) < randn({b}, {c}), zeros({b}, 3), zeros({b}, 3); GRUCell({c}, 3) < randn({b}, {c}), zeros({b}, 3)
 RNNCell({c}, 3) < randn({b}, {c}), zeros({b}, 3); lenet({c}) < randn({b}, 1, 28, 28); mlp({c}, 2, hidden = 4) < randn({b}, {c}); lstm_forecaster({c}, 2, hidden = 4) < randn({b}, {h}, {c})
 MaxPool3d(2) < randn(1, {c}, {h}, {h}, {w}); AvgPool3d(2) < randn(1, {c}, {h}, {h}, {w}); AdaptiveAvgPool3d(2) < randn(1, {c}, {h}, {h}, {w})
@@ -101,14 +106,14 @@ KINDS = {"binary": "randn({h}), randint(0, 2, [{h}])", "classes": "randn({h}, {c
          "labels": "randn({h}, {c}), randint(0, 2, [{h}, {c}])", "numbers": "rand({h}), rand({h})", "one": "full(0.5)", "rows": "rand({b}, {c}), rand({b}, {c})",
          "probs": "softmax(randn({b}, {c}), 1), softmax(randn({b}, {c}), 1)", "images": "rand({b}, 1, 16, 16), rand({b}, 1, 16, 16)",
          "texts": "randint(1, 4, [{b}, 4]), randint(1, 4, [{b}, 3])", "sequences": "randn({b}, {c}, {h}), randint(0, {c}, [{b}, {h}])", "image": "rand({b}, 1, {h}, {w})", "tokens": "randn({b}, {h}, {c}), randint(0, {c}, [{b}, {h}])",
-         "ranked": "randn({h}), randint(0, 2, [{h}]), randint(0, 2, [{h}])"}
+         "searches": "randn({b}, {h}), randint(0, 2, [{b}, {h}])", "ranked": "randn({h}), randint(0, 2, [{h}]), randint(0, 2, [{h}])"}
 METRICS = """
 binary: BinaryAccuracy() BinaryHammingDistance() BinaryPrecision() BinaryRecall() BinarySpecificity() BinaryF1Score() BinaryFBetaScore(2.0) BinaryCalibrationError()
-binary: BinaryConfusionMatrix() BinaryMatthewsCorrCoef() BinaryJaccardIndex() BinaryCohenKappa() BinaryAUROC() BinaryAveragePrecision()
+binary: BinaryConfusionMatrix() BinaryMatthewsCorrCoef() BinaryJaccardIndex() BinaryCohenKappa() BinaryAUROC() BinaryAveragePrecision() BinaryAUROC(thresholds={h})
 classes: CalibrationError({c}) ConfusionMatrix({c}) CohenKappa({c}) MatthewsCorrCoef({c}) JaccardIndex({c}) ExactMatch({c}) AUROC({c}) AveragePrecision({c}) Accuracy({c})
 classes: HammingDistance({c}) Precision({c}) Recall({c},average=micro) Specificity({c}) F1Score({c}) FBetaScore({c},beta=0.5) StatScores({c})
 labels: MultilabelExactMatch({c}) MultilabelAccuracy({c}) MultilabelHammingDistance({c}) MultilabelPrecision({c}) MultilabelRecall({c}) MultilabelSpecificity({c})
-labels: MultilabelF1Score({c}) MultilabelFBetaScore({c},beta=2.0) MultilabelAUROC({c}) MultilabelAveragePrecision({c})
+labels: MultilabelF1Score({c}) MultilabelFBetaScore({c},beta=2.0) MultilabelAUROC({c}) MultilabelAveragePrecision({c}) MultilabelAveragePrecision({c},thresholds={h})
 numbers: SpearmanCorrCoef() MeanAbsoluteError() MeanSquaredError() RootMeanSquaredError() MeanSquaredLogError() MeanAbsolutePercentageError() R2Score()
 numbers: WeightedMeanAbsolutePercentageError() LogCoshError() MinkowskiDistance(2.0) RelativeSquaredError() TweedieDevianceScore() CriticalSuccessIndex(0.5)
 numbers: KendallRankCorrCoef() SymmetricMeanAbsolutePercentageError() ExplainedVariance() PearsonCorrCoef()
@@ -120,6 +125,7 @@ texts: WordErrorRate() CharErrorRate() EditDistance() MatchErrorRate() WordInfoP
 tokens: Perplexity()
 sequences: MeanIoU({c}) DiceScore({c})
 image: TotalVariation()
+searches: RetrievalRecall(top_k=2) RetrievalMAP()
 ranked: RetrievalPrecision(top_k=2) RetrievalRecall() RetrievalHitRate() RetrievalFallOut() RetrievalRPrecision() RetrievalMRR() RetrievalMAP() RetrievalNormalizedDCG()
 """
 

@@ -9,7 +9,7 @@ namespace {
 using kernels::Point;
 using Ref = PointProgram::Ref;
 
-/// `each(program, x, target)` of all elements, then their sum, or mean by the number that `reduction` says.
+/// `each(program, x, target)` of all elements, then their sum, or mean by the number that `reduction` says, if it says any.
 template <class Each>
 bool loss(Lowering& to, size_t reduction_at, const Each& each) {
   const ValueId x = to.argument(0), target = to.argument(1);
@@ -17,6 +17,13 @@ bool loss(Lowering& to, size_t reduction_at, const Each& each) {
   if (!to.is_f32({x, target, to.result()}) || to.layout(target).sizes != sizes || to.layout(x).count() == 0)
     return false;
   const Str& reduction = to.node().host<Str>(reduction_at);
+  if (reduction == "none") {
+    PointProgram program = Lowering::program(sizes);
+    const Ref a = to.load(program, x), b = to.load(program, target);
+    program.store(to.result(), DType::F32, each(program, a, b));
+    to.add(std::move(program));
+    return true;
+  }
   const double count = double(to.layout(x).count());
   double scale = 0;
   if (reduction == "sum") scale = 1;
