@@ -28,6 +28,18 @@ std::optional<std::string> withdraw_fields(const std::vector<std::string>& store
   return asked;
 }
 
+/// What to do where the file is written otherwise than it is read, so that none of its columns has its name; "" where it is not.
+std::string other_form(const StoredFields& stored, const node::Op& call) {
+  if (!stored.number.empty())
+    return "there seems to be no header: " + stored.number + " is a number, and no name; write a line of names above";
+  const bool is_one = call.op == library::Id::CsvFile && stored.names.size() == 1;
+  const size_t place = is_one ? stored.names[0].find_first_of(";\t|") : std::string::npos;
+  if (place == std::string::npos) return "";
+  const char found = stored.names[0][place];
+  const std::string shown = found == '\t' ? "\\t" : std::string(1, found);
+  return "they seem to be separated by `" + shown + "`: `csv(…, sep = \"" + shown + "\")`";
+}
+
 void check_file(Context& cx, const ExprView& read, const node::Op& call, const DataObject& data,
                 const ExprIds& arguments, const Experiment& experiment) {
   std::vector<std::string> texts;
@@ -50,27 +62,18 @@ void check_file(Context& cx, const ExprView& read, const node::Op& call, const D
   }
   std::string list;
   for (const std::string& name : stored->names) list += (list.empty() ? "" : ", ") + name;
+  const std::string form = other_form(*stored, call);
   for (const TypeField& field : read.type.fields) {
     if (std::find(stored->names.begin(), stored->names.end(), field.name) != stored->names.end()) continue;
     if (stored->may_lack_options && field.type.kind == Kind::Option) continue;
     const Span span = schema_place(field.name, read.span, cx);
-    if (is_reported(cx, diagnostics::Code::E0512, span)) continue;
+    const bool is_told = is_reported(cx, diagnostics::Code::E0512, span);
+    if (is_told && !form.empty()) return;
+    if (is_told) continue;
     diagnostics::Diagnostic diagnostic = diag::unknown_column(span, stored->place, stored->word, field.name);
     diagnostic.note("its {}s are {}", stored->word, list);
-    const size_t other = call.op == library::Id::CsvFile && stored->names.size() == 1
-                             ? stored->names[0].find_first_of(";\t|")
-                             : std::string::npos;
-    if (!stored->number.empty()) {
-      diagnostic.help("there seems to be no header: {} is a number, and no name; write a line of names above",
-                      stored->number);
-      cx.report(std::move(diagnostic));
-      return;
-    }
-    if (other != std::string::npos) {
-      const char found = stored->names[0][other];
-      const std::string shown = found == '\t' ? "\\t" : std::string(1, found);
-      diagnostic.help("they seem to be separated by `{}`: `csv(…, sep = \"{}\")`", shown, shown);
-      cx.report(std::move(diagnostic));
+    if (!form.empty()) {
+      cx.report(std::move(diagnostic.help("{}", form)));
       return;
     }
     const auto asked = withdraw_fields(stored->names, read.type, cx);

@@ -292,14 +292,14 @@ Expr rule_concat(const FnInfo& op, CallSite& site) {
 }
 
 /// Whether the numbers of a list keep to the table of ranges, as far as the program says them; E0325 of the first that does not.
-bool are_in_range(const ExprView& list, const std::string& path, Context& cx) {
+bool are_in_range(const ExprView& list, const std::string& path, const std::string& what, Context& cx) {
   const auto* written = list.get<node::List>();
   for (const ExprId id : written != nullptr ? written->elements : ExprIds()) {
     const ExprView part = cx.at(id);
     const auto number = evaluate(part, cx.program);
     const auto rule = number ? broken_rule(path, number->real) : std::nullopt;
     if (!rule) continue;
-    cx.report(diag::out_of_range(part.span, "a part cannot be " + cx.source_text(part.span)).note("`{}`", *rule));
+    cx.report(diag::out_of_range(part.span, what + " cannot be " + cx.source_text(part.span)).note("`{}`", *rule));
     return false;
   }
   return true;
@@ -342,7 +342,7 @@ Expr rule_mix(const FnInfo& op, CallSite& site) {
                   .help("each stream has one: `mix([a, b], [0.7, 0.3])`"));
     return error_at(site.span);
   }
-  if (!are_in_range(weights, "data.mix.weights", cx)) return error_at(site.span);
+  if (!are_in_range(weights, "data.mix.weights", "a weight", cx)) return error_at(site.span);
   Type type = stream_of(parts[0].type.fields, parts[0].type.uniform);
   return typed_call(op, std::move(type), site, {std::move(streams), std::move(weights)});
 }
@@ -428,7 +428,7 @@ Expr rule_split_stream(const FnInfo& op, CallSite& site) {
   const Type wanted = Type::list_of(Type::of(is_counts ? Kind::Int : Kind::Float));
   parts = convert(std::move(parts), wanted, site.scope, "a part");
   if (parts.type.is_error()) return error_at(site.span);
-  if (!are_in_range(parts, "data.split.parts", cx)) return error_at(site.span);
+  if (!are_in_range(parts, "data.split.parts", "a part", cx)) return error_at(site.span);
   const ExprIds& shares = parts.get<node::List>()->elements;
   const size_t count = shares.size();
   if (!is_counts) {
