@@ -114,7 +114,7 @@ TEST_CASE("what a checkpoint says holds, and its files need not be there") {
   }
   set_known(nlohmann::json::parse(kept.dump()), "");
   Data data;
-  const Stream gone = csv("no-such-file.csv", ",", kHome);
+  const Stream gone = csv("no-such-file.csv", ",", {}, kHome);
   CHECK(gone.state()->is_absent());
   const std::vector<Stream> parts = split(gone, Floats{0.5, 0.5}, 1, {});
   const FieldFacts* age = field_facts(facts(data, parts[0], "seen", {"age"}), "age");
@@ -124,7 +124,7 @@ TEST_CASE("what a checkpoint says holds, and its files need not be there") {
   CHECK_THROWS_AS(gone.state()->read({}, out), Error);
   CHECK_THROWS_AS(collate(parts[0], 2, false).state()->check(), Error);
   set_known(nlohmann::json::object(), "");
-  CHECK_THROWS_AS(csv("no-such-file.csv", ",", kHome), Error);
+  CHECK_THROWS_AS(csv("no-such-file.csv", ",", {}, kHome), Error);
 }
 
 }  // namespace ltr
