@@ -1,6 +1,8 @@
 #include "doors/runs/mlflow_upload.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -199,8 +201,11 @@ void MlflowUpload::send_artifacts() {
   const auto add_all = [&](const std::string& folder, const char* only) {
     if (!fs::exists(run_ + "/" + folder)) return;
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(run_ + "/" + folder)) {
-      if (entry.is_regular_file() && (only == nullptr || entry.path().filename() == only))
-        files.push_back(fs::relative(entry.path(), run_).string());
+      const std::string file = entry.path().lexically_relative(run_).string();
+      // What begins with a dot is not whole yet.
+      if (entry.is_regular_file() && file.find("/.") == std::string::npos &&
+          (only == nullptr || entry.path().filename() == only))
+        files.push_back(file);
     }
   };
   add_all("source", nullptr);
@@ -257,7 +262,7 @@ NamedTexts MlflowUpload::tags() const {
 }
 
 void MlflowUpload::save() const {
-  fs::create_directories(run_ + "/sync");
+  fs::create_directory(run_ + "/sync");  // of a run that somebody deleted none
   const Json state = {{"offset", offset_},
                       {"remote", remote_},
                       {"settings",

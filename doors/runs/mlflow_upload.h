@@ -5,7 +5,9 @@
 
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "doors/mlflow.h"

@@ -358,21 +358,21 @@ TEST_CASE("csv: columns by name, cells with their place") {
   const Schema schema = {{"b", DType::Float, {}, "float"}, {"a", DType::I64, {}, "int"}};
   const Scratch good("a,skipped,b\n1,x,2.5\n3,y,\n");
   Record record;
-  const Stream stream = csv(good.path, ",", schema);
+  const Stream stream = csv(good.path, ",", {}, schema);
   stream.state()->read({0, 1}, record);
   CHECK(std::isnan(record[0].real));
   CHECK(record[1].whole == 3);
   CHECK(message_of([&] {
-          csv(Scratch("a,b\n1,2\nx,3\n").path, ",", schema).state()->check();
+          csv(Scratch("a,b\n1,2\nx,3\n").path, ",", {}, schema).state()->check();
         }).ends_with(".csv:3: the field a is \"x\", but int is wanted"));
   CHECK(message_of([&] {
-          csv(Scratch("a,b\n1\n").path, ",", schema).state()->check();
+          csv(Scratch("a,b\n1\n").path, ",", {}, schema).state()->check();
         }).ends_with(":2: 1 fields, but the header has 2"));
-  CHECK(code_of([&] { csv(Scratch("a,c\n1,2\n").path, ",", schema); }) == "R3002");
-  CHECK(code_of([&] { csv(Scratch("a,b\n,2\n").path, ",", schema).state()->check(); }) == "R3003");
-  CHECK(code_of([&] { csv("/nowhere/x.csv", ",", schema); }) == "R3001");
-  CHECK(code_of([&] { csv(Scratch("a,b,a\n1,2,3\n").path, ",", schema); }) == "R3002");
-  CHECK(code_of([&] { csv(Scratch("a,b\n\"1,2\n").path, ",", schema); }) == "R3003");
+  CHECK(code_of([&] { csv(Scratch("a,c\n1,2\n").path, ",", {}, schema); }) == "R3002");
+  CHECK(code_of([&] { csv(Scratch("a,b\n,2\n").path, ",", {}, schema).state()->check(); }) == "R3003");
+  CHECK(code_of([&] { csv("/nowhere/x.csv", ",", {}, schema); }) == "R3001");
+  CHECK(code_of([&] { csv(Scratch("a,b,a\n1,2,3\n").path, ",", {}, schema); }) == "R3002");
+  CHECK(code_of([&] { csv(Scratch("a,b\n\"1,2\n").path, ",", {}, schema); }) == "R3003");
 }
 
 TEST_CASE("text_chars: ids by code point, vocabulary, windows") {
