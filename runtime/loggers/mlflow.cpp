@@ -33,6 +33,10 @@ constexpr double kSilentAtEnd_s = 2;     // for a server that does not answer
 constexpr double kAtEnd_s = 30;          // for one that does
 constexpr int kTriesAtEnd = 3;           // of one that answers, and refuses
 
+void tell_refusals(doors::MlflowUpload& upload, const Str& uri, const Warn& warn) {
+  for (const Str& refusal : upload.take_refusals()) warn(fmt::format("Mlflow: {} does not take {}", uri, refusal));
+}
+
 class MlflowLogger : public Logger {
  public:
   MlflowLogger(Str run_dir, const doors::MlflowSettings& settings, Warn warn)
@@ -143,7 +147,7 @@ class MlflowLogger : public Logger {
 
   /// That it fails is said once, and once that it works again; the end says the rest.
   void tell(const Str& problem) {
-    for (const Str& refusal : upload_.take_refusals()) warn_(fmt::format("Mlflow: {} does not take {}", uri_, refusal));
+    tell_refusals(upload_, uri_, warn_);
     if (!problem.empty() && !is_finishing_ && !std::exchange(is_told_, true))
       warn_(fmt::format("Mlflow: {} is not told of this run: {}; its records wait in log.jsonl", uri_, problem));
     if (problem.empty() && is_told_ && !std::exchange(is_told_better_, true))
@@ -206,7 +210,9 @@ std::unique_ptr<Logger> make_mlflow(const Value& call, const LoggerSetup& setup)
   if (is_on(call, "required", false)) {
     const std::atomic<bool> is_called_off = false;
     try {
-      doors::MlflowUpload(setup.run_dir, settings, kRequiredLimit_s, is_called_off).begin();
+      doors::MlflowUpload upload(setup.run_dir, settings, kRequiredLimit_s, is_called_off);
+      upload.begin();
+      tell_refusals(upload, settings.uri, setup.warn);
     } catch (const doors::MlflowError& error) {
       throw error_at(call.location, err::logger_unreachable, "Mlflow", error.what());
     }

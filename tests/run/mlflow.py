@@ -126,12 +126,12 @@ with scratch() as folder:
 
     # What is written in the program.
     server = Tracking()
-    given = built("given", f'Csv(), Mlflow(uri = "{server.uri}/", experiment = "ours & theirs", run_name = run.name + "!", artifacts = all, auto = false)', "Checkpoint(keep = 3), Throughput(window = 2 steps)")
+    given = built("given", f'Csv(), Mlflow(uri = "{server.uri}/", experiment = "ours & theirs", run_name = run.name + "!", artifacts = all, auto = false)', f'Checkpoint(keep = 3, dir = "{folder}/kept"), Throughput(window = 2 steps)')
     result, ours = tracked_fit(given, "given", "http://127.0.0.1:9")
     one = server.run()
     check("its own settings count", result.returncode == 0 and not server.wrong and list(server.experiments) == ["ours & theirs"] and one["info"]["run_name"] == "0001!", (server.wrong, one["info"], result.text))
     check("`auto = false` sends no settings and no origin", not one["params"] and set(one["tags"]) == {"ltr.run", "team"}, one)
-    check("`artifacts = all` sends the weights of all checkpoints", sum(name.endswith("weights.safetensors") for name in server.files) == 3, sorted(server.files))
+    check("`artifacts = all` sends the weights of all checkpoints", sum(name.endswith("weights.safetensors") and name.split("/")[3] == "checkpoints" for name in server.files) == 3, sorted(server.files))
     check("values of the clock are sent, too", not same(ours, one) and one["metrics"]["throughput/samples_per_s"], one["metrics"].keys())
     server = Tracking(artifacts="file:///tmp/{}/{}/artifacts")
     result, ours = tracked_fit(plain, "elsewhere", server)
