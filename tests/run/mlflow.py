@@ -5,6 +5,7 @@ file and no output.
 Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these.
 """
 import csv
+import fcntl
 import json
 import math
 import os
@@ -166,6 +167,10 @@ with scratch() as folder:
     check("which takes no time, and changes nothing", result.took < 5 and result_of(ours) == expected, result.took)
     failed = run(LTRC, "sync", ours)
     check("which sync says, too", failed.returncode == 1 and "values wait" in failed.stderr, failed.text)
+    with open(ours / "lock") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        result = run(LTRC, "sync", ours)
+        check("sync leaves a run alone that somebody trains", result.returncode == 2 and "is in use" in result.text, result.text)
     server = Tracking(port=port)
     result = run(LTRC, "sync", ours)
     check("sync sends all of it later", result.returncode == 0 and not same(ours, server.run()) and server.run()["states"] == ["FINISHED"] and not server.wrong and server.files, (result.text, server.wrong))
