@@ -53,8 +53,7 @@ int look(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
 
 }  // namespace
 
-HttpAnswer send_json(const std::string& method, const std::string& url, const std::string& json, double limit_s,
-                     const std::atomic<bool>& is_called_off) {
+HttpAnswer send_http(const HttpMessage& message, double limit_s, const std::atomic<bool>& is_called_off) {
   HttpAnswer answer;
   const Curl& lib = curl();
   CURL* handle = lib.is_there ? lib.init() : nullptr;
@@ -62,12 +61,23 @@ HttpAnswer send_json(const std::string& method, const std::string& url, const st
     answer.problem = lib.is_there ? "libcurl cannot begin" : "libcurl.so.4 is not there";
     return answer;
   }
-  curl_slist* headers = lib.append(nullptr, "Content-Type: application/json");
-  lib.set(handle, CURLOPT_URL, url.c_str());
+  // Nobody waits for a server to ask for the body.
+  curl_slist* headers = lib.append(nullptr, "Expect:");
+  headers = lib.append(headers, ("Content-Type: " + message.type).c_str());
+  if (!message.token.empty()) {
+    headers = lib.append(headers, ("Authorization: Bearer " + message.token).c_str());
+  } else if (!message.user.empty()) {
+    lib.set(handle, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
+    lib.set(handle, CURLOPT_USERNAME, message.user.c_str());
+    lib.set(handle, CURLOPT_PASSWORD, message.password.c_str());
+  }
+  lib.set(handle, CURLOPT_URL, message.url.c_str());
   lib.set(handle, CURLOPT_PROTOCOLS_STR, "http,https");
-  lib.set(handle, CURLOPT_CUSTOMREQUEST, method.c_str());
-  lib.set(handle, CURLOPT_POSTFIELDSIZE, long(json.size()));
-  lib.set(handle, CURLOPT_POSTFIELDS, json.c_str());
+  if (message.method != "GET") {
+    lib.set(handle, CURLOPT_CUSTOMREQUEST, message.method.c_str());
+    lib.set(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(message.body.size()));
+    lib.set(handle, CURLOPT_POSTFIELDS, message.body.empty() ? "" : message.body.data());
+  }
   lib.set(handle, CURLOPT_HTTPHEADER, headers);
   lib.set(handle, CURLOPT_TIMEOUT_MS, long(limit_s * 1000));
   lib.set(handle, CURLOPT_NOSIGNAL, 1L);  // the process has signals of its own

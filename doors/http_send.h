@@ -1,9 +1,10 @@
 #pragma once
 
-// One JSON document to an HTTP server, by the system's libcurl.
+// What leaves for an HTTP server, by the system's libcurl.
 
 #include <atomic>
 #include <string>
+#include <string_view>
 
 namespace ltr::doors {
 
@@ -14,9 +15,18 @@ struct HttpAnswer {
   bool is_good() const { return status >= 200 && status < 300; }
 };
 
-/// Sends `json` to `url` by `method`, `POST` or `PATCH`. It takes `limit_s` at most, less once `is_called_off`. Other protocols than HTTP
-/// and other places than that one are not tried. Proxies are those of the environment.
-HttpAnswer send_json(const std::string& method, const std::string& url, const std::string& json, double limit_s,
-                     const std::atomic<bool>& is_called_off);
+/// What goes to a server.
+struct HttpMessage {
+  std::string method;  ///< `GET`, `POST`, `PATCH`, `PUT`
+  std::string url;
+  std::string_view body;  ///< outlives the sending
+  std::string type = "application/json";
+  std::string user, password;  ///< secrets; "" for none
+  std::string token;           ///< likewise, in place of both
+};
+
+/// Sends `message`. It takes `limit_s` at most, less once `is_called_off`. Other protocols than HTTP and other places than that one are
+/// not tried. Proxies are those of the environment.
+HttpAnswer send_http(const HttpMessage& message, double limit_s, const std::atomic<bool>& is_called_off);
 
 }  // namespace ltr::doors

@@ -62,6 +62,12 @@ struct CompareOptions {
 };
 int run_compare(const CompareOptions& options);
 
+struct SyncOptions {
+  std::string run;  ///< its folder
+};
+/// Sends what the servers of its loggers do not have yet.
+int run_sync(const SyncOptions& options);
+
 struct UiOptions {
   std::string folder = "runs";
   std::string host = "127.0.0.1";

@@ -26,7 +26,7 @@ std::vector<std::string> commands() {
   all.insert(all.end(), tools.begin(), tools.end());
   return all;
 }
-const std::set<std::string> kLater = {"export", "sync", "lock", "submit"};
+const std::set<std::string> kLater = {"export", "lock", "submit"};
 
 /// What CLI11 refused, in our words.
 int report_usage(const CLI::App& app, const CLI::ParseError& error) {

@@ -81,6 +81,10 @@ void Tools::add_to(CLI::App& app, Common& common) {
   compare->add_option("--html", compare_.html, "write a page with their curves in one picture to this file");
   compare->add_flag("--json", compare_.json, "for programs");
 
+  CLI::App* sync = add(app, common, "sync", "send what the servers of a run's loggers do not have yet",
+                       [this] { return run_sync(sync_); });
+  sync->add_option("RUN", sync_.run, "its folder, such as runs/mnist/0007")->required()->check(CLI::ExistingDirectory);
+
   CLI::App* ui = add(app, common, "ui", "show the runs below a folder to a browser, live while they train",
                      [this] { return run_ui(ui_); });
   ui->add_option("FOLDER", ui_.folder, "of runs, as `--out` of programs (default: runs)");

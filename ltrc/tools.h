@@ -34,6 +34,7 @@ class Tools {
   PlanOptions plan_;
   DiffOptions diff_;
   CompareOptions compare_;
+  SyncOptions sync_;
   DataCommandOptions data_;
   UiOptions ui_;
   std::map<std::string, std::function<int()>> run_;

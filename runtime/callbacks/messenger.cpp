@@ -106,7 +106,7 @@ void Messenger::send(const doors::Notification& message) {
 
 doors::HttpAnswer Messenger::try_once(const doors::Notification& message) {
   const auto post = [&](const std::string& method, const std::string& address, const std::string& body) {
-    return doors::send_json(method, address, body, pace_.limit_s, is_called_off_);
+    return doors::send_http({.method = method, .url = address, .body = body}, pace_.limit_s, is_called_off_);
   };
   if (receiver_.service == "slack") return post("POST", receiver_.address, doors::slack_body(message));
   if (receiver_.service == "teams") return post("POST", receiver_.address, doors::teams_body(message));

@@ -314,9 +314,9 @@ class FitVerb {
     record_.command = start_.command;
     for (const StreamSize& size : stream_sizes(start_)) record_.data.push_back({size.name, size.samples, size.batches});
     write_record();
-    loggers::LoggerSetup setup{dir, resume_.step, logged_hparams(start_.settings)};
-    recorder_ = std::make_unique<loggers::Recorder>(loggers::make_loggers(start_.settings.loggers(), setup),
-                                                    [this](const Str& text) { progress_->warning(text); });
+    const loggers::Warn warn = [this](const Str& text) { progress_->warning(text); };
+    const loggers::LoggerSetup setup{dir, resume_.step, logged_hparams(start_.settings), start_.experiment->name, warn};
+    recorder_ = std::make_unique<loggers::Recorder>(loggers::make_loggers(start_.settings.loggers(), setup), warn);
     recorder_->event(std::max(resume_.step, int64_t(0)), resume_.step >= 0 ? "resume" : "start",
                      resume_.step >= 0
                          ? "\"checkpoint\":" + doors::json_string(fs::path(resume_.checkpoint).filename().string())

@@ -47,12 +47,14 @@ class Logger {
   virtual int64_t dropped() const;
 };
 
+/// Tells the user. Any thread may call it.
+using Warn = std::function<void(const Str& message)>;
+
 /// What the trainer writes to. Every call only queues, so it costs a few hundred nanoseconds;
 /// `flush` waits until all of it is written. Calls after `close` are ignored. Once more than `most_bytes` wait for slow
 /// loggers, the oldest values go; how many is said at the end.
 class Recorder {
  public:
-  using Warn = std::function<void(const Str& message)>;
   explicit Recorder(std::vector<std::unique_ptr<Logger>> loggers, Warn warn = nullptr,
                     size_t most_bytes = size_t(64) << 20);
   ~Recorder();

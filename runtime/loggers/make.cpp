@@ -39,10 +39,15 @@ std::vector<std::unique_ptr<Logger>> make_loggers(const std::vector<Value>& call
       const bool has_hparams = hparams == nullptr || hparams->is_none() || hparams->as_bool();
       loggers.push_back(make_tensorboard(setup.run_dir, setup.resume_step,
                                          has_hparams ? setup.hparams : std::map<Str, doors::HparamValue>()));
+    } else if (call.text == "Mlflow") {
+      if (!files.insert("sync/mlflow.json").second) {
+        throw error_at(call.location, err::settings_contradict, "Mlflow is listed twice");
+      }
+      loggers.push_back(make_mlflow(call, setup));
     } else if (call.text != "Jsonl") {
       throw with_help(
           error_at(call.location, err::settings_contradict, fmt::format("this version has no logger {}", call.text)),
-          fmt::format("use Csv() or TensorBoard(), or run with --set loggers.{}=off", call.text));
+          fmt::format("use Csv(), TensorBoard() or Mlflow(), or run with --set loggers.{}=off", call.text));
     }
   }
   return loggers;

@@ -7,6 +7,7 @@
 #include "dsl/check/walk.h"
 #include "runtime/tables/ranges.h"
 #include "runtime/tables/run_names.h"
+#include "runtime/tables/tracking_address.h"
 
 namespace ltr::check {
 
@@ -73,7 +74,7 @@ struct Ranges {
     }
   }
 
-  /// What names files of the run.
+  /// What names files of the run, or a server.
   void check_text(const node::Call& call, const std::string& name, const ExprView& written) {
     const auto* text = written.get<node::StrConst>();
     if (text == nullptr || written.span.is_empty()) return;
@@ -81,6 +82,9 @@ struct Ranges {
     if (call.op == library::Id::Checkpoint && name == "filename") wrong = wrong_checkpoint_name(text->text);
     if (call.op == library::Id::CsvLogger && name == "file" && !table_of_run(text->text))
       wrong = "`file` is a .csv file of the run folder, such as \"tables/losses.csv\"";
+    if (call.op == library::Id::MlflowLogger && name == "uri") {
+      if (const auto fault = wrong_tracking_address(text->text)) wrong = "`uri` " + *fault;
+    }
     if (wrong && !is_reported(cx, diagnostics::Code::E0309, written.span))
       cx.report(diag::wrong_argument(written.span, *wrong));
   }

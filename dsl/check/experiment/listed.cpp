@@ -136,7 +136,7 @@ bool read_receivers(const std::vector<ParamInfo>& params, CallSite& site) {
 /// `callbacks { … }` and `loggers { … }`: calls of the library or of the program's own callbacks.
 std::optional<Expr> check_listed(const ast::Expr& value, const std::string& what, Kind kind, Scope& scope) {
   Context& cx = scope.cx;
-  static const std::set<std::string> kLater = {"Mlflow", "Wandb", "Comet", "Jsonl"};
+  static const std::set<std::string> kLater = {"Wandb", "Comet", "Jsonl"};
   const auto* call = value.get<ast::Call>();
   const std::optional<ast::Name> name = call != nullptr ? name_written(*call->callee) : std::nullopt;
   if (!name && name_written(value)) return report_listed_name(*name_written(value), value.span, what, kind, scope);
@@ -313,7 +313,7 @@ void check_listed_twice(Context& cx, const Experiment& experiment) {
       } else if (call->op == library::Id::StopOnSignal) {
         what += "(signal = " + text_of(cx.at(call->args[0].value)) + ")";
       } else if (call->op != library::Id::Ema && call->op != library::Id::Swa &&
-                 call->op != library::Id::TensorBoardLogger) {
+                 call->op != library::Id::TensorBoardLogger && call->op != library::Id::MlflowLogger) {
         continue;
       }
       const auto first =

@@ -281,12 +281,14 @@ class Variety:
         if any(one.startswith("Swa") for one in callbacks):
             callbacks = [one for one in callbacks if not one.startswith("Ema")]
         tells = f'Notify({RECEIVERS[self.turn % len(RECEIVERS)]}(env("NO_HOOK")), on = [{rng.choice(("start, finish", "fail", "best"))}], every = {rng.choice(("none", "5 min"))})'
+        address = rng.choice(("", 'uri = "http://127.0.0.1:9", '))
+        tracks = f'Mlflow({address}run_name = run.name, artifacts = {rng.choice(("best", "last", "all", "none"))}, auto = {rng.choice(("true", "false"))})'
         sections = ["data = Made()", "model = Net(lr)", "topology = one", "trainer " + self.entries(items),
                     "callbacks " + self.entries(callbacks), "loggers " + self.entries(rng.sample(LOGGERS, rng.randint(0, 2))),
                     'tags { kind = "random", of = "forms" }', self.sweep()]
         self.parts += ["", f"experiment e {self.entries(sections, '')}",
                        "experiment longer amends e " + self.entries(
-                           ["topology = many", f"callbacks += {{ {'Watch' if 'Nothing()' in callbacks else 'Nothing'}(), {tells} }}", "tags { }",
+                           ["topology = many", f"callbacks += {{ {'Watch' if 'Nothing()' in callbacks else 'Nothing'}(), {tells} }}", f"loggers += {{ {tracks} }}", "tags { }",
                             rng.choice(("set lr = 0.02", "set lr = 0.02, size = 4"))], "")]
 
     def sweep(self):
