@@ -192,7 +192,8 @@ def facade():
 
 if __name__ == "__main__":
     for path, text in ((HEADER, header()), (FACADE, facade()), (SOURCES, sources_header()), (RECORDS, records_header())):
-        if sys.argv[1:] != ["--check"]:
-            path.write_text(text)
-        elif not path.exists() or path.read_text() != text:
+        if path.exists() and path.read_text() == text:
+            continue  # a file that is written again is compiled into again
+        if sys.argv[1:] == ["--check"]:
             sys.exit(f"{path.name} is older than the standard library: run runtime/api/make_ops.py")
+        path.write_text(text)
