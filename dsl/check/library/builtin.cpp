@@ -9,8 +9,18 @@ namespace ltr::check {
 
 namespace {
 
+/// The name of argument `at` in a form as people write it: `tolerance` of `close(a, b, tolerance)`.
+std::string_view name_in(std::string_view form, size_t at) {
+  size_t begin = form.find('(') + 1;
+  while (at-- > 0) begin = form.find(", ", begin) + 2;
+  return form.substr(begin, form.find_first_of(" ,)", begin) - begin);
+}
+
+/// Whether there are so many arguments, each in its place: one with a name is called as in `form`.
 bool takes(CallSite& site, size_t count, const char* form) {
-  if (site.given.size() == count) return true;
+  bool fits = site.given.size() == count;
+  for (size_t i = 0; fits && i < count; ++i) fits = !site.given[i].name || site.given[i].name->text == name_in(form, i);
+  if (fits) return true;
   site.scope.cx.report(diag::wrong_argument(site.name_span, "`" + site.name + "` is written `" + form + "`"));
   return false;
 }
@@ -270,7 +280,7 @@ std::optional<Expr> test_word(const std::string& name, CallSite& site) {
   if (scope.place != Place::Test) return std::nullopt;
   if (name == "overfit") {
     const bool has_steps = site.given.size() == 3;
-    if (!has_steps && !takes(site, 2, "overfit(model, data, steps = 60)")) return error_at(site.span);
+    if (!takes(site, has_steps ? 3 : 2, "overfit(model, data, steps = 60)")) return error_at(site.span);
     Expr model = check_given(site.given[0], scope);
     Expr data = check_given(site.given[1], scope);
     Expr steps =
