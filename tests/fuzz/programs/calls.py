@@ -59,7 +59,7 @@ searchsorted(linspace(0.0, 1.0, {h}), rand({b})); bincount(randint(0, {c}, [{b}]
 avg_pool3d(randn(1, {c}, {h}, {h}, {w}), (2, 1, 2)); adaptive_avg_pool3d(randn(1, {c}, {h}, {h}, {w}), 2); adaptive_max_pool1d(randn({b}, {c}, {h}), 2)
 adaptive_max_pool2d(randn({b}, {c}, {h}, {w}), (2, 1)); multi_margin(randn({b}, {c}), randint(0, {c}, [{b}])); multilabel_margin(randn({b}, {c}), ones({b}, {c}))
 soft_margin(randn({b}), ones({b})); multilabel_soft_margin(randn({b}, {c}), rand({b}, {c})); margin_ranking(randn({b}), randn({b}), ones({b}))
-inv(eye({c}) * 2.0); solve(eye({c}) * 2.0, randn({c}, {b})); solve_triangular(eye({c}), randn({b}, {c}, {h})); lstsq(randn({h}, {c}), randn({h}, {b})); det(randn({b}, {c}, {c}))
+inv(eye({c}) * 2.0); solve(eye({c}) * 2.0, randn({c}, {b})); solve_triangular(eye({c}), randn({c}, {h})); lstsq(randn({h}, {c}), randn({h}, {b})); det(randn({b}, {c}, {c}))
 slogdet(randn({c}, {c})); cholesky(eye({c}) * 3.0); qr(randn({h}, {c})); svd(randn({b}, {c}, {h})); svdvals(randn({b}, {c})); eigh(eye({c})); eigvalsh(eye({c}) * 2.0)
 pinv(randn({b}, {c}), rcond = 0.1); matrix_exp(randn({c}, {c})); matrix_norm(randn({b}, {c}, {h}), nuc); fft(randn({b}, {h}, 2)); ifft(randn({h}, 2), norm = ortho); rfft(randn({b}, {w}))
 irfft(randn({b}, 3, 2), 4); fft2(randn({h}, {w}, 2)); ifft2(randn({b}, {h}, {w}, 2)); hann_window({h}); stft(randn({b}, 4 * {h}), {h}, 2, window = hann_window({h})); bucketize(randn({b}, {c}), linspace(-1.0, 1.0, {h}))
