@@ -184,6 +184,8 @@ void MlflowUpload::send_event(const Json& event, bool is_last) {
   if (name == "resume") return server_.set_status(run_id, "RUNNING", std::nullopt);
   if (!is_last) return;  // the run went on
   send_artifacts();
+  constexpr int kGoesOn = 75;  // whoever stopped the run starts it again
+  if (event.value("exit_code", 0) == kGoesOn) return;
   const char* status = name == "finish" ? "FINISHED" : name == "fail" ? "FAILED" : "KILLED";
   server_.set_status(run_id, status, milliseconds(event.value("time", Json())));
 }

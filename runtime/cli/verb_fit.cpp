@@ -391,7 +391,8 @@ class FitVerb {
       close_record(report.exit_code == 0 ? "finish"
                    : is_interrupted      ? "stop"
                                          : "fail",
-                   report.steps, "\"reason\":" + doors::json_string(record_.reason));
+                   report.steps,
+                   fmt::format("\"reason\":{},\"exit_code\":{}", doors::json_string(record_.reason), report.exit_code));
       if (report.exit_code == 0) write_done(report);
     } catch (const Error& error) {
       recorder_->close();

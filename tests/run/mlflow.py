@@ -143,7 +143,7 @@ with scratch() as folder:
     server = Tracking()
     result, ours = tracked_fit(built("fails", "Csv(), Mlflow()", "Breaks(at = 1)"), "fails", server)
     check("a failure is told", result.returncode == 1 and server.run()["states"] == ["FAILED"] and not same(ours, server.run()), (result.text, server.run()["states"]))
-    for number, code, states in ((signal.SIGTERM, 75, ["KILLED"]), (signal.SIGKILL, -9, [])):
+    for number, code, states in ((signal.SIGTERM, 75, []), (signal.SIGINT, 130, ["KILLED"]), (signal.SIGKILL, -9, [])):
         server = Tracking()
         os.environ["MLFLOW_TRACKING_URI"] = server.uri
         out = runs / f"stopped-{int(number)}"
