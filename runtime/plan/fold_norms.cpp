@@ -69,8 +69,9 @@ class FoldNorms {
     const size_t before = maker_[x];
     const Node layer = graph_.nodes[before];
     const Option<Channels> channels = channels_of(graph_, layer);
+    if (!channels) return;
     const ValueId weight = layer.value(1).id;
-    if (!channels || elements(graph_.values[x]) < elements(graph_.values[weight])) return;
+    if (elements(graph_.values[x]) < elements(graph_.values[weight])) return;
     // What the layer takes now is there before it; all of it is given, and stays what it is.
     for (const ValueId id : {weight, layer.value(2).id, norm.value(1).id, norm.value(2).id, mean, var}) {
       if (id != kNone && (maker_[id] != kNowhere || graph_.values[id].dtype != graph_.values[x].dtype)) return;

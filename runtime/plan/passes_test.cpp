@@ -171,6 +171,11 @@ TEST_CASE("a norm of evaluation becomes part of the weight of the layer that it 
   trained.resize(trained.size() - Str(" evaluating\n").size());
   trained += "\n";
   CHECK(folded(given + trained) == trained);
+  // Behind what is no layer, whatever its arguments are, there is nothing to become part of.
+  const Str scaled =
+      "%6 : f32[8, 3, 6, 6] = mul_number(%0, 0.25) evaluating\n"
+      "%7 : f32[8, 3, 6, 6] = batch_norm(%6, undefined, undefined, %4, %5, undefined, 0.1, 0.01) evaluating\n";
+  CHECK(folded(given + scaled) == scaled);
 }
 
 TEST_CASE("a norm stays behind a layer that gives less than its weight has") {
