@@ -7,6 +7,7 @@
 #include <array>
 #include <optional>
 #include <tuple>
+#include <type_traits>
 
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/precision.h"
@@ -27,13 +28,18 @@ class Exact {
   std::optional<at::ScalarType> type_;
 };
 
-/// `function` of such tensors.
+/// `function` of such tensors: what it gives, one or several.
 template <class Function, class... Given>
-Tensor exactly(const Function& function, const Given&... given) {
+auto exactly(const Function& function, const Given&... given) {
   return guarded([&] {
     Exact exact;
     const std::array<at::Tensor, sizeof...(Given)> taken{exact(given)...};
-    return exact.back(std::apply(function, taken));
+    const auto result = std::apply(function, taken);
+    if constexpr (std::is_same_v<decltype(result), const at::Tensor>) {
+      return exact.back(result);
+    } else {
+      return std::apply([&](const auto&... each) { return std::tuple(exact.back(each)...); }, result);
+    }
   });
 }
 

@@ -30,11 +30,7 @@ Tensor det(const Tensor& x) {
 }
 
 std::tuple<Tensor, Tensor> slogdet(const Tensor& x) {
-  return guarded([&] {
-    Exact exact;
-    const auto [sign, logarithm] = at::linalg_slogdet(exact(x));
-    return std::tuple(exact.back(sign), exact.back(logarithm));
-  });
+  return exactly([](Matrix m) { return at::linalg_slogdet(m); }, x);
 }
 
 Tensor cholesky(const Tensor& x) {
@@ -42,19 +38,11 @@ Tensor cholesky(const Tensor& x) {
 }
 
 std::tuple<Tensor, Tensor> qr(const Tensor& x) {
-  return guarded([&] {
-    Exact exact;
-    const auto [q, r] = at::linalg_qr(exact(x));
-    return std::tuple(exact.back(q), exact.back(r));
-  });
+  return exactly([](Matrix m) { return at::linalg_qr(m); }, x);
 }
 
 std::tuple<Tensor, Tensor, Tensor> svd(const Tensor& x) {
-  return guarded([&] {
-    Exact exact;
-    const auto [u, s, v] = at::linalg_svd(exact(x), /*full_matrices=*/false);
-    return std::tuple(exact.back(u), exact.back(s), exact.back(v));
-  });
+  return exactly([](Matrix m) { return at::linalg_svd(m, /*full_matrices=*/false); }, x);
 }
 
 Tensor svdvals(const Tensor& x) {
@@ -62,11 +50,7 @@ Tensor svdvals(const Tensor& x) {
 }
 
 std::tuple<Tensor, Tensor> eigh(const Tensor& x) {
-  return guarded([&] {
-    Exact exact;
-    const auto [values, vectors] = at::linalg_eigh(exact(x));
-    return std::tuple(exact.back(values), exact.back(vectors));
-  });
+  return exactly([](Matrix m) { return at::linalg_eigh(m); }, x);
 }
 
 Tensor eigvalsh(const Tensor& x) {
