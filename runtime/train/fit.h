@@ -53,6 +53,8 @@ class Fit {
 
   // Start and end: fit_start.cpp, fit_end.cpp.
   void check_settings() const;
+  /// Warns of settings that come to nothing with these data.
+  void tell_idle_settings();
   std::vector<Str> columns() const;
   void resume();
   void change_world(int64_t before, const StoredState& saved);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/callbacks/arguments.h"
+#include "runtime/callbacks/series.h"
 #include "runtime/checkpoint/load.h"
 #include "runtime/checkpoint/upgrade.h"
 #include "runtime/tensor/handle.h"
@@ -78,6 +80,7 @@ Fit::Fit(RunRequest& request)
   for (const auto& optimizer : request_.root.state().optimizers) optimizer->schedule(length);
   at_.batch_size = feed_->batch_size();
   feed_->read_ahead_to(settings_.epochs);
+  if (request_.flags.fast_dev_run == 0) tell_idle_settings();
   make_listeners(
       {request_, cx_.logs, *feed_, *windows_, at_, cx_.outcome, times_, window_.batch(), cx_, saver_, cx_.late},
       cx_.listeners);
@@ -99,6 +102,23 @@ void Fit::check_settings() const {
   }
   if (settings_.epochs < 0 && settings_.steps < 0 && settings_.max_time < 0) {
     throw error_at(where, err::settings_contradict, "training needs an end: trainer.epochs, steps or max_time");
+  }
+}
+
+void Fit::tell_idle_settings() {
+  const bool is_limited =
+      settings_.overfit > 0 || settings_.limit_train.batches >= 0 || settings_.limit_train.fraction >= 0;
+  const int64_t updates =
+      settings_.steps_per_epoch > 0 && !is_limited ? int64_t(windows_->updates(1)) : settings_.steps_per_epoch;
+  if (updates < settings_.steps_per_epoch) {
+    request_.progress.warning(fmt::format("steps_per_epoch = {}, but train has {} batches: an epoch has {} steps",
+                                          settings_.steps_per_epoch, feed_->batches(0), updates));
+  }
+  if (val_step_ == nullptr || !val_streams_.empty()) return;
+  for (const Value& callback : request_.callbacks) {
+    const Str series = text_argument(callback, "monitor", "");
+    if (!is_of(series, Role::Val)) continue;
+    request_.progress.warning(fmt::format("limit_val = 0: {} has no value, which {} watches", series, callback.text));
   }
 }
 

@@ -35,7 +35,7 @@ model Line() {{
   step val[B](y: float[B]) {{ log seen = mean(y) }}
 }}
 
-experiment e {{ data = Tokens(), model = Line(), trainer {{ epochs = 4, log_every = 1, {trainer} }}, loggers {{ Csv() }} }}
+experiment e {{ data = Tokens(), model = Line(), trainer {{ epochs = 4, log_every = 1, {trainer} }}, loggers {{ Csv() }}{rest} }}
 """
 
 
@@ -54,8 +54,8 @@ def updates(result):
 with scratch() as place:
     folder = pathlib.Path(place)
 
-    def built(name, trainer):
-        (folder / f"{name}.ltr").write_text(PROGRAM.format(trainer=trainer))
+    def built(name, trainer, rest=""):
+        (folder / f"{name}.ltr").write_text(PROGRAM.format(trainer=trainer, rest=rest))
         return build(folder / f"{name}.ltr", folder)
 
     plain = built("plain", "")
@@ -98,8 +98,16 @@ with scratch() as place:
 
     refused = fit(plain, folder / "refused", "--set", f"trainer.accumulate={BY_EPOCH}", "--set", "trainer.steps_per_epoch=4")
     check("steps_per_epoch wants one number of batches", refused.returncode == 2 and "R2006" in refused.text, refused.text)
+    idle = fit(plain, folder / "idle", "--epochs", 1, "--set", "trainer.steps_per_epoch=40")
+    check("steps_per_epoch above what there is: a warning", idle.returncode == 0 and
+          "steps_per_epoch = 40, but train has 12 batches: an epoch has 12 steps" in idle.text, idle.text)
+    fits = fit(plain, folder / "idle", "--epochs", 1, "--set", "trainer.steps_per_epoch=12")
+    check("steps_per_epoch of as many: none", fits.returncode == 0 and "warning" not in fits.text, fits.text)
+    unwatched = fit(built("watched", "", ", callbacks { EarlyStop(monitor = val.seen, mode = max) }"), folder / "unwatched", "--limit-val", 0)
+    check("limit_val = 0: what is watched has no value, a warning", unwatched.returncode == 0 and
+          "limit_val = 0: val.seen has no value, which EarlyStop watches" in unwatched.text, unwatched.text)
     manual = PROGRAM.replace(") {{\n    loss =", ") manual {{\n    opt.zero_grad()\n    loss =").replace("minimize loss", "backward loss\n    opt.step()")
-    (folder / "manual.ltr").write_text(manual.format(trainer=""))
+    (folder / "manual.ltr").write_text(manual.format(trainer="", rest=""))
     refused = fit(build(folder / "manual.ltr", folder), folder / "refused", "--set", "trainer.accumulate=by_epoch([(2, 4)])")
     check("a manual step takes batch by batch, later too", refused.returncode == 2 and "R2006" in refused.text and "manual" in refused.text, refused.text)
 

@@ -119,6 +119,8 @@ def missing(folder):
     check("cells that are named so are missing", case.rows() == [(10, 2), (2, 1), (4, 1)], case.run().text)
     plain = Case(folder, "empty", source % "").write("a.csv", content.replace("NA,x", "2,x").replace("-,2", "1,2"))
     check("an empty one alone is, otherwise", [row[1] for row in plain.rows()] == [2, 2, 2], plain.run().text)
+    marked = Case(folder, "marked", source % "").write("a.csv", content)
+    marked.refuses("a mark in a column of numbers", "R3003", 'csv(…, missing = ["-"]) takes it for an empty cell')
     strict = case_of(folder, "strict", 'csv("a.csv", missing = ["NA"]) as {a: int, name: str}')
     strict.write("a.csv", "a,name\nNA,Ann\n").refuses("where a value must be, it is not", "R3003", "a.csv:2: the field a is empty; int has no value for that")
 

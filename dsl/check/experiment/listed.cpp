@@ -215,6 +215,20 @@ void check_callback_models(Context& cx, const Experiment& experiment) {
   }
 }
 
+void check_taken(Context& cx, const Experiment& experiment) {
+  const auto is_call_of = [](library::Id wanted) {
+    return [=](const Expr& one) {
+      const auto* call = one.get<node::Call>();
+      return call != nullptr && call->op == wanted;
+    };
+  };
+  const auto histograms = std::ranges::find_if(experiment.callbacks, is_call_of(library::Id::Histograms));
+  if (histograms == experiment.callbacks.end() || is_reported(cx, diagnostics::Code::W0411, histograms->span) ||
+      std::ranges::any_of(experiment.loggers, is_call_of(library::Id::TensorBoardLogger)))
+    return;
+  cx.report(diag::not_taken(histograms->span, "Histograms").help("`TensorBoard()` does: list it under `loggers`"));
+}
+
 namespace {
 
 /// The folder of a `Checkpoint`, if it stands in the program.

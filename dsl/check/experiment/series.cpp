@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "dsl/check/experiment/wired.h"
+#include "dsl/check/expressions/expressions.h"
+
 namespace ltr::check {
 
 namespace {
@@ -22,6 +25,14 @@ Logged logged(const LogEntry& log) {
   return result;
 }
 
+/// `limit_val = 0`: the streams are there, and nobody goes through them.
+bool leaves_out_val(const Program& program, const Experiment& experiment) {
+  const SettingValue* limit = find_setting(experiment.trainer, "limit_val");
+  if (limit == nullptr || !limit->value.type.is_host_number()) return false;
+  const auto batches = evaluate(limit->value, program);
+  return batches && batches->whole == 0;
+}
+
 bool is_series(const LogEntry& log) { return log.kind == "scalar" || log.kind == "metric" || log.kind == "error"; }
 
 }  // namespace
@@ -30,10 +41,12 @@ SeriesOf logged_series(const Program& program, const Experiment& experiment) {
   SeriesOf series;
   const Object& model = program.models[experiment.model];
   const DataObject& data = program.datas[experiment.data];
+  const bool has_no_val = leaves_out_val(program, experiment);
   for (const LogEntry& log : program.logs) {
     if (!is_series(log) || (log.owner != model.name && !is_listed(log.owner, experiment))) continue;
     Logged one = logged(log);
     if (log.role == "test") one.absent = "step test runs after it";
+    if (log.role == "val" && has_no_val) one.absent = "`limit_val = 0` takes no batch of `val`";
     bool has_stream = false;
     for (const StreamDecl& stream : data.streams) {
       if (stream.role != log.role) continue;

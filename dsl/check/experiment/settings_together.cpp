@@ -36,12 +36,72 @@ void check_least(Context& cx, const Experiment& experiment, const char* least, c
                 .label(to->value.span, "training ends here"));
 }
 
+/// Timing chooses convolutions, which two runs of the same bits exclude.
+void check_equal_runs(Context& cx, const Experiment& experiment) {
+  const SettingValue* timed = find_setting(experiment.trainer, "benchmark");
+  const SettingValue* equal = find_setting(experiment.trainer, "deterministic");
+  const auto is_true = [](const SettingValue* setting) {
+    const auto* flag = setting != nullptr ? setting->value.get<node::BoolConst>() : nullptr;
+    return flag != nullptr && flag->value;
+  };
+  // `deterministic` is true unless something else is said.
+  if (!is_true(timed) || (equal != nullptr && !is_true(equal))) return;
+  if (is_reported(cx, diagnostics::Code::E0309, timed->value.span)) return;
+  diagnostics::Diagnostic diagnostic = diag::wrong_argument(
+      timed->value.span, "`benchmark` chooses by timing, so two runs may differ, which `deterministic` excludes");
+  if (equal != nullptr) diagnostic.label(equal->span, "here");
+  cx.report(std::move(diagnostic.help("`deterministic = false`, or leave `benchmark` out")));
+}
+
+/// Where training ends, counted in the unit of `measure`; nothing if the program does not say.
+const SettingValue* end_of(const Experiment& experiment, host::Measure measure) {
+  if (measure == host::Measure::Epochs) return find_setting(experiment.trainer, "epochs");
+  return measure == host::Measure::Steps ? find_setting(experiment.trainer, "steps") : nullptr;
+}
+
+/// W0410: `at`, so many epochs or steps, lies behind the last one.
+void check_reached(Context& cx, const Experiment& experiment, const ExprView& at, double count, host::Measure measure,
+                   const std::string& what) {
+  const SettingValue* end = end_of(experiment, measure);
+  const auto* last = end != nullptr ? end->value.get<node::IntConst>() : nullptr;
+  if (last == nullptr || count <= double(last->value) || is_reported(cx, diagnostics::Code::W0410, at.span)) return;
+  cx.report(diag::never_reached(at.span, what).label(end->value.span, "training ends here"));
+}
+
+/// Periods and epochs that settings name are reached.
+void check_all_reached(Context& cx, const Experiment& experiment) {
+  for (const SettingValue& setting : experiment.trainer) {
+    const std::string name = "`" + setting.path + "`";
+    if (const auto* period = setting.value.get<node::Quantity>(); period != nullptr && setting.path == "val_every")
+      check_reached(cx, experiment, setting.value, period->value, period->measure, "the first round of " + name);
+    const auto* call = setting.value.get<node::Call>();
+    if (call != nullptr && call->op == library::Id::Ramp) {
+      const ExprView over = cx.at(call->args[2].value);
+      if (const auto* period = over.get<node::Quantity>())
+        check_reached(cx, experiment, over, period->value, period->measure, "the end of the `ramp` of " + name);
+    }
+    const auto* pairs =
+        call != nullptr && call->op == library::Id::ByEpoch ? cx.at(call->args[0].value).get<node::List>() : nullptr;
+    for (const ExprId id : pairs != nullptr ? pairs->elements : ExprIds{}) {
+      const auto* pair = cx.at(id).get<node::Tuple>();
+      if (pair == nullptr) continue;
+      const ExprView from = cx.at(pair->elements[0]);
+      // Epochs count from 0: the last one is one less than there are.
+      if (const auto* epoch = from.get<node::IntConst>())
+        check_reached(cx, experiment, from, double(epoch->value) + 1, host::Measure::Epochs,
+                      "epoch " + std::to_string(epoch->value));
+    }
+  }
+}
+
 }  // namespace
 
 void check_settings_together(Context& cx, const Experiment& experiment) {
   check_window_settings(cx, experiment);
   check_least(cx, experiment, "min_epochs", "epochs");
   check_least(cx, experiment, "min_steps", "steps");
+  check_equal_runs(cx, experiment);
+  check_all_reached(cx, experiment);
 }
 
 }  // namespace ltr::check

@@ -58,10 +58,12 @@ void check_hook_optimizers(Context& cx, const Experiment& experiment);
 void check_shown(Context& cx, const Experiment& experiment);
 /// E0427, E0428: schedules fit the length of training.
 void check_schedules(Context& cx, const Experiment& experiment);
-/// E0309, E0325: settings of the trainer that say the same, or end training before another lets it.
+/// E0309, E0325, W0410: settings of the trainer that say the same, or end training before another lets it or is reached.
 void check_settings_together(Context& cx, const Experiment& experiment);
 /// E0612: what a run has once is listed once, and two tables are two files. E0622: checkpoints lie in one folder.
 void check_listed_twice(Context& cx, const Experiment& experiment);
+/// W0411: what callbacks record is of a kind that a listed logger takes.
+void check_taken(Context& cx, const Experiment& experiment);
 /// `Throughput` of tokens, where the batches hold none: E0309.
 void check_counted_tokens(Context& cx, const Experiment& experiment);
 /// E0621: the callbacks that are listed are for the model that is trained, or for any.

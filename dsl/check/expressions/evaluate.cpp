@@ -124,6 +124,12 @@ struct Evaluator {
     const auto b = of(host.args[1]);
     return b ? binary(host.op, *a, *b) : std::nullopt;
   }
+  /// The characters of a text that is written.
+  std::optional<Value> value(const node::Op& op) const {
+    const auto* text = op.op == library::Id::TextLength ? program.exprs[op.args[0]].get<node::StrConst>() : nullptr;
+    if (text == nullptr) return std::nullopt;
+    return make_int(std::ranges::count_if(text->text, [](char byte) { return (byte & 0xC0) != 0x80; }));
+  }
   /// All else has a value only where it stands.
   std::optional<Value> value(const auto&) const { return std::nullopt; }
 };

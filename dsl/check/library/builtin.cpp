@@ -306,6 +306,10 @@ std::optional<Expr> test_word(const std::string& name, CallSite& site) {
     if (a.type.is_tensor()) b = convert(std::move(b), a.type, scope);
     if (b.type.is_tensor()) a = convert(std::move(a), b.type, scope);
     if (a.type.is_error() || b.type.is_error()) return error_at(site.span);
+    Binding binding;
+    if (a.type.is_tensor() &&
+        !match(a.type, b.type, binding, {}, b.span, scope, "the second of what `" + name + "` compares", false))
+      return error_at(site.span);
     std::vector<Expr> args = {std::move(a), std::move(b)};
     if (name == "close") args.push_back(check_given_as(site.given[2], Type::of(Kind::Float), scope, "the tolerance"));
     if (args.back().type.is_error()) return error_at(site.span);

@@ -41,6 +41,8 @@ const std::string* own_param(const ExprView& expr, const Context& cx) {
 
 /// Whether what is computed of parts rests on no more than its parts do.
 bool is_computed(const ExprView& expr) {
+  const auto* op = expr.get<node::Op>();
+  if (op != nullptr && op->op == library::Id::TextLength) return true;
   return expr.is<node::Host>() || expr.is<node::Convert>() || expr.is<node::Not>() || expr.is<node::And>() ||
          expr.is<node::Or>() || expr.is<node::Equal>() || expr.is<node::In>() || expr.is<node::Range>() ||
          expr.is<node::List>() || expr.is<node::Tuple>() || expr.is<node::TupleElement>() ||

@@ -331,8 +331,9 @@ LTR_EXPORT std::tuple<Tensor, Tensor, Tensor> score_curve(const Tensor& scores, 
 /// The least number of insertions, deletions and replacements that make row i of `a` row i of `b`, each cut at its first
 /// `end`. Levenshtein 1966.
 LTR_EXPORT Tensor edit_distances(const Tensor& a, const Tensor& b, int64_t end);
-/// Where a `label` counts: everywhere but where it equals `ignore`. One that counts and is not in [0, classes) is R3007.
-LTR_EXPORT Tensor counted(const Tensor& label, Option<int64_t> ignore, int64_t classes);
+/// Where a `label` counts: everywhere but where it equals `ignore`. One that counts and is not in [0, classes) is R3007,
+/// which calls it `what`.
+LTR_EXPORT Tensor counted(const Tensor& label, Option<int64_t> ignore, int64_t classes, const Str& what);
 /// How often each class in [0, classes) stands in `label` where `counted` holds; any other value there is R3007.
 LTR_EXPORT Tensor class_counts(const Tensor& label, const Tensor& counted, int64_t classes);
 /// How often each pair occurs where `counted` holds: row `label`, column `predicted`, both in [0, classes); any other
@@ -415,8 +416,8 @@ LTR_EXPORT Tensor soft_cross_entropy(const Tensor& logits, const Tensor& probs, 
 LTR_EXPORT Tensor nll(const Tensor& log_probs, const Tensor& target, const Tensor& weight, Option<int64_t> ignore_index, const Str& reduction);
 /// -(y log p + (1 - y) log(1 - p)) for probabilities; logarithms are at least -100.
 LTR_EXPORT Tensor bce(const Tensor& probs, const Tensor& target, const Str& reduction);
-/// The same for raw scores, without overflow; `pos_weight` multiplies the loss of positive targets: of each element, or of
-/// each place of the last dims, `float[C]` of `float[N, C]`.
+/// The same for raw scores, without overflow; `pos_weight` multiplies the loss of positive targets: one number, of
+/// each element, or of each place of the last dims, `float[C]` of `float[N, C]`.
 LTR_EXPORT Tensor bce_with_logits(const Tensor& logits, const Tensor& target, const Tensor& pos_weight, const Str& reduction);
 /// -(1 - p)^γ log p of the true class. Lin et al. 2017, without α: `sigmoid_focal` has it, and of classes
 /// `mean(alpha[y] * focal(x, y, reduction = none))`.

@@ -71,6 +71,13 @@ std::vector<size_t> places_of(const Schema& schema, const std::vector<Str>& head
   return places;
 }
 
+/// Whether a cell that is no number may well stand for nothing: `-`, `NA`, `null`.
+bool seems_missing(std::string_view cell) {
+  constexpr size_t kLongestMark = 8;
+  return !cell.empty() && cell.size() <= kLongestMark && cell.find_first_of("0123456789") == cell.npos &&
+         doors::utf8_fault(cell).empty();
+}
+
 /// `missing`: cells that say that there is nothing, beside empty ones.
 void load(Table& table, const Str& text, char separator, const std::vector<Str>& missing, const Str& path) {
   const Schema& schema = table.schema();
@@ -92,7 +99,9 @@ void load(Table& table, const Str& text, char separator, const std::vector<Str>&
       if (cell.empty() && schema[i].form == FieldForm::Option)
         column.push_missing();
       else if (!put(cell, column))
-        fault = fault_of(schema[i], cell);
+        fault =
+            fault_of(schema[i], cell) +
+            (seems_missing(cell) ? fmt::format("; csv(…, missing = [\"{}\"]) takes it for an empty cell", cell) : "");
     }
     for (size_t i = 0; fault.empty() && i < schema.size(); ++i) {
       const Column& column = table.column(i);

@@ -206,7 +206,7 @@ TEST_CASE("orders, whole numbers and conditions are the reference's") {
   });
   compare("counts", {{6, 9}}, [=](const Tensors& x) {
     const Tensor guesses = argmax(x[0], 1, false), labels = whole(at::arange(6).mul(5).remainder(8)),
-                 counts = counted(labels, 7, 9);
+                 counts = counted(labels, 7, 9, "label");
     return Tensors{to(counts, DType::F32), to(class_counts(labels, counts, 9), DType::F32),
                    to(confusion_counts(guesses, labels, counts, 9), DType::F32)};
   });

@@ -238,7 +238,10 @@ void assign(const Tensor& buffer, Scalar value) {
 
 bool close(const Tensor& a, const Tensor& b, double tolerance) {
   refuse_plan(Unplanned::HostRead);
-  return guarded([&] { return at::allclose(In(a), In(b), tolerance, tolerance, true); });
+  return guarded([&] {
+    const In x(a), y(b);
+    return x->sizes() == y->sizes() && at::allclose(x, y, tolerance, tolerance, true);
+  });
 }
 
 bool close(double a, double b, double tolerance) { return std::abs(a - b) <= tolerance + tolerance * std::abs(b); }

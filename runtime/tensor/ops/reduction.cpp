@@ -136,15 +136,15 @@ Tensor unique(const Tensor& x) {
   return guarded([&] { return give(std::get<0>(at::_unique(In(x), true))); });
 }
 
-Tensor counted(const Tensor& label, Option<int64_t> ignore, int64_t classes) {
+Tensor counted(const Tensor& label, Option<int64_t> ignore, int64_t classes, const Str& what) {
   return guarded([&] {
     const In ids(label);
     const at::Tensor counts = ignore ? ids->ne(*ignore) : at::ones_like(ids, at::kBool);
     if (ids->is_cpu()) {
-      need_in_range(ids, classes, ignore, "label", true);
+      need_in_range(ids, classes, ignore, what.c_str(), what == "label");
     } else {
       at::_assert_async((counts.logical_not() | (ids->ge(0) & ids->lt(classes))).all(),
-                        "a label is none of the classes");
+                        ("a " + what + " is out of range").c_str());
     }
     return give(counts);
   });

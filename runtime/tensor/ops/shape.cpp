@@ -117,9 +117,24 @@ Tensor diagonal(const Tensor& x, int64_t offset, int64_t a, int64_t b) {
   return guarded([&] { return give(at::diagonal(In(x), offset, a, b)); });
 }
 
+namespace {
+
+/// R1006 of a border that is made of more than there is.
+void check_borders(const at::Tensor& x, const Ints& sizes, const Str& mode) {
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const int64_t there = x.size(x.dim() - 1 - int64_t(i / 2)), most = mode == "reflect" ? there - 1 : there;
+    if (sizes[i] <= most) continue;
+    throw error_here(err::shape_check_failed, fmt::format("a border of {} is {} at most where there are {}, not {}",
+                                                          mode, most, there, sizes[i]));
+  }
+}
+
+}  // namespace
+
 Tensor pad(const Tensor& x, const Ints& sizes, const Str& mode, double value) {
   return guarded([&] {
     if (mode == "constant") return give(at::constant_pad_nd(In(x), sizes, value));
+    if (mode == "reflect" || mode == "circular") check_borders(In(x), sizes, mode);
     return give(at::pad(In(x), sizes, mode));
   });
 }

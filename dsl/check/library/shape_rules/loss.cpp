@@ -89,7 +89,8 @@ Given* argument_of(CallSite& site, std::string_view name, size_t place) {
 
 }  // namespace
 
-// Weights of fewer dims than the logits are those of their last dims, `float[C]` of classes, and stretch over the others.
+// Weights of fewer dims than the logits are those of their last dims, `float[C]` of classes, and stretch over the others, as do
+// dims of 1 and one number.
 Expr rule_bce_with_logits(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
   Given* logits = argument_of(site, "logits", 0);
@@ -100,14 +101,15 @@ Expr rule_bce_with_logits(const FnInfo& op, CallSite& site) {
     if (given->checked->type.is_error()) return error_at(site.span);
   }
   const Type of_logits = logits->checked->type;
-  const bool is_list = weight->checked->type.kind == Kind::List;
-  if (!of_logits.is_tensor() || (!is_list && !weight->checked->type.is_tensor())) return call_by_signature(op, site);
+  const Type& given = weight->checked->type;
+  const bool is_host = given.kind == Kind::List || given.is_host_number();
+  if (!of_logits.is_tensor() || (!is_host && !given.is_tensor())) return call_by_signature(op, site);
   const std::string what = "`pos_weight` of `" + op.name + "`";
-  Expr weights = is_list ? convert(*weight->checked, Type::tensor(of_logits.element, {}), site.scope, what.c_str())
+  Expr weights = is_host ? convert(*weight->checked, Type::tensor(of_logits.element, {}), site.scope, what.c_str())
                          : *weight->checked;
   if (weights.type.is_error()) return error_at(site.span);
   const std::vector<Dim>& own = weights.type.dims;
-  if (own.size() >= of_logits.dims.size()) return call_by_signature(op, site);
+  if (own.size() > of_logits.dims.size()) return call_by_signature(op, site);
   Type wanted = Type::tensor(of_logits.element, {of_logits.dims.end() - long(own.size()), of_logits.dims.end()});
   for (size_t i = 0; i < own.size(); ++i) {
     if (own[i].group == 0 && own[i].size.is_one()) wanted.dims[i] = own[i];
