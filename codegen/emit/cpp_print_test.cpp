@@ -87,6 +87,7 @@ TEST_CASE("names of the program become identifiers that meet nothing") {
   CHECK(Context::identifier("_private") == "u_private_");
   CHECK(Context::facade_name("where") == "ltr::where");
   CHECK(Context::facade_name("union") == "ltr::union_");
+  CHECK(Context::facade_name("_poisson_nll") == "ltr::poisson_nll");
 }
 
 }  // namespace ltr::emit::cpp

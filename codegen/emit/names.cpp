@@ -159,8 +159,11 @@ std::string Context::facade_name(const std::string& op) {
   static constexpr std::array kBase = {"metrics", "batch", "streams", "reset",      "states",       "compute",
                                        "merge",   "run",   "State",   "RoleStream", "MetricMember", "program",
                                        "hparams", "table", "ltr",     "I"};
-  const bool is_word = is_reserved(op) && std::find(kBase.begin(), kBase.end(), std::string_view(op)) == kBase.end();
-  return "ltr::" + op + (is_word ? "_" : "");
+  // What the library keeps to itself, `_poisson_nll`, has a plain name in the runtime.
+  const std::string name = op.starts_with('_') ? op.substr(1) : op;
+  const bool is_word =
+      is_reserved(name) && std::find(kBase.begin(), kBase.end(), std::string_view(name)) == kBase.end();
+  return "ltr::" + name + (is_word ? "_" : "");
 }
 
 std::string Context::fn_name(const ir::Function& fn) const {

@@ -28,7 +28,8 @@ HOST = {"int": "int64_t", "float": "double", "bool": "bool", "str": "const Str&"
         "list[str]": "const std::vector<Str>&", "(float, float)": "const std::tuple<double, double>&",
         "option[str]": "const Option<Str>&", "option[int]": "Option<int64_t>", "option[float]": "Option<double>"}
 RESULT = {"int": "int64_t", "float": "double", "bool": "bool", "str": "Str", "list[str]": "std::vector<Str>"}
-# Names that mean something else to C++; `Context::facade_name` of the emitter changes them alike.
+# Names that mean something else to C++; `Context::facade_name` of the emitter changes them alike, and takes the `_` off what
+# the library keeps to itself.
 RESERVED = {"std", "isnan"}
 TENSOR = re.compile(r"(any|float|bool|[fiu]\d+|bf16)\[")
 
@@ -105,7 +106,7 @@ def functions(folders):
             if 'extern "runtime" {' not in text:
                 continue
             yield path.relative_to(ROOT), [
-                (doc, name + "_" * (name in RESERVED), [(param_type(k), n) for n, k in params], result_type(result))
+                (doc, name.removeprefix("_") + "_" * (name in RESERVED), [(param_type(k), n) for n, k in params], result_type(result))
                 for doc, name, params, result in declarations(text)]
 
 

@@ -250,7 +250,17 @@ for how in ("mean", "sum", "none"):
             f"multilabel_soft_margin(x, {TRUTHS}, weight = {CLASS_WEIGHTS}":
                 lambda x, how: F.multilabel_soft_margin_loss(x, TRUTH, CLASS_WEIGHT, reduction=how),
             f"margin_ranking(x, {Y_TEXT}, {SIGN_TEXT}, margin = 0.3":
-                lambda x, how: F.margin_ranking_loss(x, Y, SIGNS, margin=0.3, reduction=how)}.items():
+                lambda x, how: F.margin_ranking_loss(x, Y, SIGNS, margin=0.3, reduction=how),
+            f"poisson_nll(x, abs({Y_TEXT}) * 3, full = true":
+                lambda x, how: F.poisson_nll_loss(x, Y.abs() * 3, full=True, reduction=how),
+            f"poisson_nll(abs(x), abs({Y_TEXT}) * 3, log_input = false, full = true, eps = 0.1":
+                lambda x, how: F.poisson_nll_loss(x.abs(), Y.abs() * 3, False, True, eps=0.1, reduction=how),
+            f"gaussian_nll(x, {Y_TEXT}, abs({text(ROWS, 3.0)}), eps = 0.3, full = true":
+                lambda x, how: F.gaussian_nll_loss(x, Y, wave(ROWS, 3.0).abs(), True, 0.3, how),
+            f"triplet_margin(x, {Y_TEXT}, {text(ROWS, 3.0)}, p = 1.0, eps = 0.01":
+                lambda x, how: F.triplet_margin_loss(x, Y, wave(ROWS, 3.0), p=1.0, eps=0.01, reduction=how),
+            f"triplet_margin(x, {Y_TEXT}, {text(ROWS, 3.0)}, margin = 0.5, p = 3.0, swap = true":
+                lambda x, how: F.triplet_margin_loss(x, Y, wave(ROWS, 3.0), 0.5, 3.0, swap=True, reduction=how)}.items():
         row(f"{program}, reduction = {how})", ROWS, lambda x, twin=twin, how=how: twin(x, how))
 
 

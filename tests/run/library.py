@@ -104,6 +104,17 @@ RULES = """ltr 1
 
 hparam p: float = 0.3
 hparam q: float = 0.1
+hparam k: int = 2
+
+metric Most(k: option[int] = none, of: float = 1.0) {
+  state total: f64 = 0 reduce sum
+  state seen: f64 = 0 reduce sum
+  fn update[B](x: float[B]) where or_else(k, 1) >= 1 and of < 1.5 {
+    total += sum(x).to(f64) * of / or_else(k, 1)
+    seen += B
+  }
+  fn compute() -> f64 = total / seen
+}
 
 fn part[B](x: float[B], q: float) -> float[B] where q > 0 and q < 1 = x * q
 
@@ -113,15 +124,21 @@ data Made() {
   train = synthetic(4, make) |> collate(2)
 }
 
-model Net(p: float, q: float) {
+model Net(p: float, q: float, k: int) {
   net = Linear(3, 3)
+  most = Most(k, q)
+  hits = RetrievalHitRate(k)
   optimizer opt = SGD(net.weights, lr = 0.1)
-  step train[B](x: float[B, 3]) { minimize mean(net(dropout(x, p))) + sum(part(x[:, 0], q)) }
+  step train[B](x: float[B, 3]) {
+    minimize mean(net(dropout(x, p))) + sum(part(x[:, 0], q))
+    log most = most(x[:, 0])
+    log hits = hits(x, (x > 0).to(i64))
+  }
 }
 
 experiment e {
   data = Made()
-  model = Net(p, q)
+  model = Net(p, q, k)
   trainer { epochs = 1 }
 }
 """
@@ -166,7 +183,8 @@ def rules(folder):
     program = build(source, folder)
     check("values that fit train", fit(program, folder / "fits").returncode == 0)
     for title, given, shown in (("the library's", ("--p", "3"), "`p <= 1` does not hold: p = 3"),
-                                ("a program's", ("--q", "-1"), "`q > 0` does not hold: q = -1")):
+                                ("a program's", ("--q", "-1"), "`q > 0` does not hold: q = -1"),
+                                ("a metric's", ("--k", "0"), "`or_else(k, 1) >= 1` does not hold: k = 0")):
         result = fit(program, folder / "none", *given)
         check(f"{title} rule is asked at the start", result.returncode == 2 and "error[R2007]: " + shown in result.text
               and not (folder / "none").exists(), result.text)

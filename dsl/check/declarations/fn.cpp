@@ -91,13 +91,22 @@ std::optional<Binder> binder_place(const FnInfo& fn, AtomId atom) {
   return std::nullopt;
 }
 
+/// Whether an expression names one of these params.
+bool names_param(const ExprView& expr, const std::vector<ParamInfo>& params, const Context& cx) {
+  const auto* local = expr.get<node::Local>();
+  if (local != nullptr)
+    return std::any_of(params.begin(), params.end(), [&](const ParamInfo& one) { return one.name == local->name; });
+  return any_child(expr, [&](ExprId part) { return names_param(cx.at(part), params, cx); });
+}
+
 /// A rule of a method that speaks of params of its object alone is one of the object: who builds it has to keep it.
 void give_to_owner(FnInfo& fn, Scope& scope) {
   if (scope.owner == nullptr) return;
   std::set<AtomId> own;
   for (const ParamInfo& param : scope.owner->params) own.insert(param.sizes.begin(), param.sizes.end());
   const auto is_of_owner = [&](const Requirement& one) {
-    if (one.rule || !one.param.empty()) return false;
+    if (!one.param.empty()) return false;
+    if (one.rule) return !names_param(*one.rule, fn.params, scope.cx);
     for (const Polynomial* side : {&one.left, &one.right}) {
       for (const AtomId id : scope.cx.program.atoms.deep_atoms(*side)) {
         if (scope.cx.program.atoms.at(id).kind == Atom::Kind::Variable && !own.contains(id)) return false;

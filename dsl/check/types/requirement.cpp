@@ -29,6 +29,19 @@ struct ValueParams {
   }
 };
 
+/// Whether an expression names one of the binders of a function.
+struct BinderNames {
+  const std::map<std::string, AtomId>& binders;
+  bool found = false;
+
+  void operator()(const auto& node) { ast::for_each_child(node, *this); }
+  void operator()(const ast::Expr& expr) {
+    const auto* ref = expr.get<ast::NameRef>();
+    found = found || (ref != nullptr && binders.contains(ref->name.text));
+    ast::for_each_child(expr, *this);
+  }
+};
+
 /// What the value of a rule hangs on, from what is known first to what is known last.
 enum class Rests { Constants, Start, Params, Run };
 
@@ -39,6 +52,12 @@ const std::string* own_param(const ExprView& expr, const Context& cx) {
   return is_own ? &member->name : nullptr;
 }
 
+/// What `or_else(k, 1)` takes, or null.
+const node::Op* or_else_of(const ExprView& expr) {
+  const auto* op = expr.get<node::Op>();
+  return op != nullptr && op->op == library::Id::OrElse && op->args.size() == 2 ? op : nullptr;
+}
+
 /// Whether what is computed of parts rests on no more than its parts do.
 bool is_computed(const ExprView& expr) {
   const auto* op = expr.get<node::Op>();
@@ -46,7 +65,7 @@ bool is_computed(const ExprView& expr) {
   return expr.is<node::Host>() || expr.is<node::Convert>() || expr.is<node::Not>() || expr.is<node::And>() ||
          expr.is<node::Or>() || expr.is<node::Equal>() || expr.is<node::In>() || expr.is<node::Range>() ||
          expr.is<node::List>() || expr.is<node::Tuple>() || expr.is<node::TupleElement>() ||
-         expr.is<node::ListLength>();
+         expr.is<node::ListLength>() || or_else_of(expr) != nullptr;
 }
 
 Rests rests_on(const ExprView& rule, const Context& cx) {
@@ -82,6 +101,9 @@ Expr with_arguments(const ExprView& rule, const Arguments& given, Span& place, C
   if (rule.is<node::Self>() && given.receiver != nullptr) return *given.receiver;
   Expr filled =
       with_children(rule, [&](ExprId part) { return cx.keep(with_arguments(cx.at(part), given, place, cx)); });
+  // What is given for an option is the value in it.
+  const node::Op* of_option = or_else_of(filled);
+  if (of_option != nullptr && cx.at(of_option->args[0]).type.kind != Kind::Option) return cx.at(of_option->args[0]);
   if (const auto* length = filled.get<node::ListLength>()) filled.type.value = length_of(cx.at(length->list).type);
   return filled;
 }
@@ -160,9 +182,19 @@ bool needs_data(const ExprView& rule, const Program& program) {
 std::optional<Requirement> value_requirement(const ast::Expr& clause, Scope& scope) {
   const auto* binary = clause.get<ast::Binary>();
   const bool is_choice = binary != nullptr && (binary->op == ast::BinaryOp::Or || binary->op == ast::BinaryOp::In);
-  ValueParams names{scope.info->params, is_choice};
-  names(clause);
-  if (!names.found) return std::nullopt;
+  const auto names_one = [&](const std::vector<ParamInfo>& params, bool of_any) {
+    ValueParams names{params, of_any};
+    names(clause);
+    return names.found;
+  };
+  const auto names_binder = [&] {
+    BinderNames names{scope.info->binders};
+    names(clause);
+    return names.found;
+  };
+  const bool is_of_owner = scope.owner != nullptr && names_one(scope.owner->params, is_choice) &&
+                           !names_one(scope.info->params, true) && !names_binder();
+  if (!is_of_owner && !names_one(scope.info->params, is_choice)) return std::nullopt;
   std::vector<Local> locals;
   Scope inner{.cx = scope.cx,
               .module = scope.module,
@@ -173,7 +205,7 @@ std::optional<Requirement> value_requirement(const ast::Expr& clause, Scope& sco
   inner.dim_names = scope.dim_names;
   // In the library a rule of an option is one of the value in it, if there is one.
   const bool is_library = scope.cx.graph.modules[scope.module].is_library;
-  for (const ParamInfo& param : scope.info->params) {
+  for (const ParamInfo& param : is_of_owner ? scope.owner->params : scope.info->params) {
     const bool is_unwrapped = is_library && param.type.kind == Kind::Option;
     inner.declare(param.name, is_unwrapped ? param.type.fields[0].type : param.type);
   }

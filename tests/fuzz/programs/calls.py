@@ -65,6 +65,7 @@ pinv(randn({b}, {c}), rcond = 0.1); matrix_exp(randn({c}, {c})); matrix_norm(ran
 irfft(randn({b}, 3, 2), 4); fft2(randn({h}, {w}, 2)); ifft2(randn({b}, {h}, {w}, 2)); hann_window({h}); stft(randn({b}, 4 * {h}), {h}, 2, window = hann_window({h})); bucketize(randn({b}, {c}), linspace(-1.0, 1.0, {h}))
 grid_sample(randn({b}, {c}, {h}, {w}), rand({b}, 3, 2, 2), nearest, border); affine_grid(randn({b}, 2, 3), {h}, {w}); length_mask(randint(0, {h}, [{b}]), {h})
 bce_with_logits(randn({b}, {c}), rand({b}, {c}), pos_weight = rand({c}), reduction = none); tversky(rand({b}, {c}), rand({b}, {c}), alpha = 0.3); jaccard(rand({b}, {c}), rand({b}, {c})); sigmoid_focal(randn({b}), rand({b}))
+poisson_nll(rand({b}), rand({b}) * 3, log_input = false, full = true); gaussian_nll(randn({b}), randn({b}), rand({b}) + 0.1, full = true); triplet_margin(randn({b}, {c}), randn({b}, {c}), randn({b}, {c}), p = 1.5, swap = true)
 """
 
 LAYERS = """
