@@ -77,8 +77,8 @@ def labels(folder):
             ("BinaryAccuracy()", "randn(3), [0, 1, 2]", "the label 2 is not in [0, 2)"),
             ("BinaryAveragePrecision()", "randn(3), [0, 1, -100]", "the label -100 is not in [0, 2)"),
             ("MultilabelAUROC(2)", "randn(2, 2), stack([0, 1, 1, -100]).reshape(2, 2)", "the label -100 is not in [0, 2)"),
-            ("RetrievalMAP()", "[0.9, 0.1], [2, 0]", "the label 2 is not in [0, 2)"),
-            ("RetrievalRecall()", "[0.9, 0.1], [-1, 0], [1, 1]", "the label -1 is not in [0, 2)"),
+            ("RetrievalMAP()", "[0.9, 0.1], [2, 0]", "the relevance 2 is not in [0, 2)"),
+            ("RetrievalRecall()", "[0.9, 0.1], [-1, 0], [1, 1]", "the relevance -1 is not in [0, 2)"),
             ("Perplexity()", "randn(1, 3, 4), stack([0, 1, -100]).reshape(1, 3)", "the class -100 is not in [0, 4)"))):
         source = folder / f"labels{number}.ltr"
         source.write_text(LABELS.format(metric, given))

@@ -71,11 +71,11 @@ std::vector<size_t> places_of(const Schema& schema, const std::vector<Str>& head
   return places;
 }
 
-/// Whether a cell that is no number may well stand for nothing: `-`, `NA`, `null`.
+/// Whether a cell that is no number is one of the marks for nothing that tables use.
 bool seems_missing(std::string_view cell) {
-  constexpr size_t kLongestMark = 8;
-  return !cell.empty() && cell.size() <= kLongestMark && cell.find_first_of("0123456789") == cell.npos &&
-         doors::utf8_fault(cell).empty();
+  constexpr std::string_view kMarks[] = {"-",   "--",  "?",   ".",    "NA",   "N/A",  "#N/A", "na",
+                                         "n/a", "nan", "NaN", "null", "NULL", "None", "none", "missing"};
+  return std::ranges::find(kMarks, cell) != std::end(kMarks);
 }
 
 /// `missing`: cells that say that there is nothing, beside empty ones.
