@@ -64,3 +64,23 @@ TEST_CASE("square roots are LibTorch's to the last digit") {
     CHECK(at::equal(given.view(at::kInt), wanted.view(at::kInt)));
   }
 }
+
+TEST_CASE("Adam moves weights whose moments are no normal numbers any more as all others") {
+  // Both moments through all sizes, and those of weights that no gradient comes to any more.
+  const at::Tensor means = at::tensor({0.0F, -0.0F, 1e-45F, -3e-42F, 1e-38F, 2e-38F, -1e-30F, 1e-5F, -0.5F, 1e10F});
+  const at::Tensor squares = at::tensor({0.0F, 1e-45F, 3e-42F, 1e-38F, 2e-38F, 1e-31F, 1e-30F, 1e-12F, 0.3F, 1e35F});
+  for (const float start : {0.0F, 0.7F, -1e-3F}) {
+    const at::Tensor mean = means.repeat_interleave(10), square = squares.repeat(10), weight = at::full({100}, start),
+                     grad = at::zeros({100});
+    const at::Tensor b1 = mean.lerp(grad, 0.1F), b2 = square * 0.999F;
+    const at::Tensor wanted = weight + b1 * -1e-3F / (b2.sqrt() / 0.5F + 1e-8F);
+    Elements e{.weight = weight.data_ptr<float>(), .grad = grad.data_ptr<float>(), .count = 100};
+    e.state[0] = mean.data_ptr<float>();
+    e.state[1] = square.data_ptr<float>();
+    element_kernels()->adam(e, {}, {0.1F, 0.999F, 0.001F, 1e-3F, 0.5F, 1e-8F});
+    CHECK(at::equal(mean, b1));
+    CHECK(at::equal(square, b2));
+    if (start != 0) CHECK(at::equal(weight.view(at::kInt), wanted.view(at::kInt)));
+    CHECK(at::allclose(weight, wanted, 1e-6, 1e-36));  // what LibTorch rounds to nothing is as much as it is
+  }
+}

@@ -3,6 +3,7 @@
 #include <c10/core/GradMode.h>
 
 #include <algorithm>
+#include <functional>
 #include <ranges>
 
 #include "runtime/api/error.h"
@@ -263,7 +264,8 @@ void PlannedStep::apply_mark(Context& cx, const Mark& mark, const Option<size_t>
   const Tensor loss = value(parts_[*part].loss);
   GradientOfPart gradient(*this, *part);
   const LossGradient::Scope scope(In(loss), gradient);
-  apply(mark, cx, [&](ValueId id) { return id == parts_[*part].loss ? loss : value(id); });
+  const auto with_loss = [&](ValueId id) { return id == parts_[*part].loss ? loss : value(id); };
+  apply(mark, cx, std::cref(with_loss));  // by itself it would take memory of the heap
 }
 
 void PlannedStep::measure() {

@@ -100,7 +100,8 @@ class PlanRunner : public StepRunner {
         tell(session_.request.experiment.name, {*reason_of_run_, {}});
       return torch_->run(step, batch, stream, number);
     }
-    const Batch here = on_device(batch);
+    const Batch there = accelerator() != nullptr ? on_device(batch) : Batch();
+    const Batch& here = accelerator() != nullptr ? there : batch;
     PlannedStep* const planned = plan_for(step, here, stream, number);
     if (planned == nullptr) return torch_->run(step, here, stream, number);
     const StepScope scope(session_, step, here, stream, number);

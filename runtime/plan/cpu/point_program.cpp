@@ -436,9 +436,10 @@ class PointCall : public Kernel {
     Memory memory_;
     const Part& part_;
     float* registers_;
-    float* operands_[kMostPointOperands] = {};
-    float* bases_[kMostPointOperands] = {};  ///< of loads of f32
-    int64_t at_[kMostPointOperands] = {};
+    // Most of them are not there, and are not written.
+    float* operands_[kMostPointOperands];
+    float* bases_[kMostPointOperands];  ///< of loads of f32
+    int64_t at_[kMostPointOperands];
   };
 
   const PointProgram program_;
