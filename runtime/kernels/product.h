@@ -41,6 +41,7 @@ struct ProductKernel {
   int64_t width = 0;      ///< columns of a panel
   int64_t rows = 0;       ///< of a tile
   int64_t depth = 0;      ///< of a sum that a line of a panel holds: 1, or 2 where numbers of two bytes lie in pairs
+  int64_t few = 0;        ///< columns that `multiply_few` takes; 0 where there is none
   const char* type = "";  ///< for people, of what is multiplied where it is not floats
   int64_t panels(int64_t columns) const { return (columns + width - 1) / width; }
   /// Of sums of `of` products; what is not the last part of a sum begins and ends with whole lines.
@@ -55,6 +56,9 @@ struct ProductKernel {
   /// Rows of a left side become tiles [lines][rows], each with its rows side by side.
   void (*pack_rows)(const Matrix& from, int64_t rows, int64_t depth, float* tiles);
   void (*multiply)(const PanelProduct& product);
+  /// Up to `few` columns: of `right` as it lies, in place of a panel that would be mostly zeros. Rows of `left` lie side by side; there is no
+  /// `row_bias`, and `scale` is 1. Sums are those of `multiply`, to the last digit.
+  void (*multiply_few)(const PanelProduct& product, const Matrix& right);
   /// to[c · to_row + r] = from[r · from_row + c].
   void (*turn)(const float* from, int64_t from_row, int64_t rows, int64_t columns, float* to, int64_t to_row);
   /// Up to `width` samples, `from_row` apart, of [channels][places] side by side: to[place · to_place + channel · width + sample], zeros

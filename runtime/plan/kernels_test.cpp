@@ -53,6 +53,41 @@ TEST_CASE("products of every kind have kernels") {
   }
 }
 
+TEST_CASE("products of few columns are those by panels, to the last digit") {
+  const kernels::ProductKernel& kernel = kernels::product_kernel();
+  at::manual_seed(1);
+  for (int64_t columns = 1; columns <= kernel.few; ++columns) {
+    for (const auto& [rows, depth] : {std::pair<int64_t, int64_t>{1, 1}, {5, 7}, {16, 16}, {64, 64}, {33, 70}}) {
+      for (const bool is_turned : {false, true}) {
+        CAPTURE(fmt::format("[{}, {}] x [{}, {}], turned: {}", rows, depth, depth, columns, is_turned));
+        const at::Tensor left = at::randn({rows, depth + 3}), bias = at::randn({columns});
+        const at::Tensor right = is_turned ? at::randn({columns, depth}).t() : at::randn({depth, columns});
+        const at::Tensor panel = at::zeros({depth, kernel.width});
+        const kernels::Matrix of_right{right.const_data_ptr<float>(), right.stride(0), right.stride(1)};
+        kernel.pack(of_right, depth, columns, panel.data_ptr<float>());
+        kernels::PanelProduct product;
+        product.left = {left.const_data_ptr<float>(), depth + 3, 1};
+        product.rows = rows;
+        product.depth = depth;
+        product.columns = columns;
+        product.out_row = columns + 2;
+        product.bias = bias.const_data_ptr<float>();
+        const at::Tensor wanted = at::zeros({rows, columns + 2}), found = at::zeros({rows, columns + 2});
+        for (const bool adds : {false, true}) {
+          product.adds = adds;
+          product.panel = panel.const_data_ptr<float>();
+          product.out = wanted.data_ptr<float>();
+          kernel.multiply(product);
+          product.panel = nullptr;
+          product.out = found.data_ptr<float>();
+          kernel.multiply_few(product, of_right);
+          CHECK(at::equal(found, wanted));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("losses of pairs, overlaps and sequences have kernels") {
   const std::vector<Given> rows = {{{4, 3}, 0.1, 0.9}, {{4, 3}, 0.1, 0.9}, {{4, 3}, 0.1, 0.9}};
   check_kernels({"dice", {rows[0], rows[1]}, [](const Tensors& x) { return dice(x[0], x[1], 1); }});

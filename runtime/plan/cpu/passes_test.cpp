@@ -241,7 +241,6 @@ TEST_CASE("what threads prepare together comes first, so that samples go on to t
                      "return %5\n",
                      6, 2) ==
         "shares [3, 5] pack\n"
-        "shares [5, 4] pack\n"
         "threads meet\n"
         "samples [6, 3] exp\n"
         "samples [6, 3] x [3, 5] product\n"

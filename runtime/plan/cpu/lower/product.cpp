@@ -74,7 +74,11 @@ struct Product {
            columns() % (kernel->width / 2) == 0;
   }
 
-  /// A block by panel `at`, null where there are panels without packing; `words`: its rows of the left side, as `pack_rows` made them, or null.
+  /// Whether it has so few columns that a panel would be mostly zeros.
+  bool is_few() const { return columns() <= kernel->few && left.strides[1] == 1; }
+  bool packs_right() const { return !has_panels() && !is_few(); }
+
+  /// A block by panel `at`, null where the right side is not packed; `words`: its rows of the left side, as `pack_rows` made them, or null.
   void multiply(Memory memory, const Block& block, int64_t at, const float* panel, const float* words = nullptr) const {
     const int64_t first = at * kernel->width;
     PanelProduct product;
@@ -96,6 +100,7 @@ struct Product {
     product.out_row = columns();
     product.adds = block.from > 0;
     if (bias.root != kNone && block.from == 0) product.bias = floats(memory, bias.root) + bias.offset + first;
+    if (is_few()) return kernel->multiply_few(product, matrix(memory, right, block.from * right.strides[0]));
     kernel->multiply(product);
   }
   /// Rows of a block as words: side by side where they lie so, else as tiles.
@@ -186,7 +191,7 @@ class PanelsProduct : public Kernel {
     float* const tiles = panels + kPanels * width * kDepth;
     Matrix right = matrix(memory, product_.right);
     right.at += whole.from * right.row;
-    for (int64_t at = first; at < last && !product_.has_panels(); ++at)
+    for (int64_t at = first; at < last && product_.packs_right(); ++at)
       pack_panel(kernel, right, whole.depth, product_.columns(), at, panels + (at - first) * of_panel);
     for (int64_t row = whole.begin; row < whole.end; row += kRows) {
       const Block block{row, std::min(whole.end, row + kRows), whole.from, whole.depth};
@@ -268,7 +273,7 @@ void multiply(Lowering& to, Product product) {
   constexpr int64_t kManyRows = 256;
   constexpr int64_t kWorthSharing = 1 << 16;  // products; some microseconds
   if (by_samples && product.rows() < kManyRows) {
-    const ValueId panels = product.has_panels() ? kNone : to.panels(product.right);
+    const ValueId panels = product.packs_right() ? to.panels(product.right) : kNone;
     call.reads.push_back({panels == kNone ? product.right.root : panels, false});
     call.split = Split::Samples;
     call.kernel = std::make_unique<RowsProduct>(std::move(product), panels);
