@@ -90,13 +90,6 @@ void State::report_at(Iter at, diagnostics::Diagnostic diagnostic) {
 void State::report_unclosed(const lex::BracketPair& pair, Iter found) {
   if (std::find(reported_openers_.begin(), reported_openers_.end(), pair.opener) != reported_openers_.end()) return;
   reported_openers_.push_back(pair.opener);
-  // All brackets that end at one token are one mistake more often than several.
-  std::vector<Span> beside;
-  for (const lex::BracketPair& other : buffer_.brackets) {
-    if (other.is_closed || other.closer != pair.closer || other.opener == pair.opener) continue;
-    beside.push_back(tokens_[other.opener].span);
-    reported_openers_.push_back(other.opener);
-  }
   const lex::Token& opener = tokens_[pair.opener];
   const std::string closer = opener.kind == TokenKind::OpenParen     ? ")"
                              : opener.kind == TokenKind::OpenBracket ? "]"
@@ -109,11 +102,11 @@ void State::report_unclosed(const lex::BracketPair& pair, Iter found) {
   } else {
     diagnostic.label(end, "`{}` is missing before this", closer);
   }
-  for (const Span& open : beside) diagnostic.label(open, "nor is this");
   report_at(begin() + pair.opener, std::move(diagnostic));
 }
 
 void State::report_remaining_brackets() {
+  // All brackets that end at one token are one mistake more often than several.
   std::set<uint32_t> explained;
   std::sort(reported_at_.begin(), reported_at_.end());
   for (const lex::BracketPair& pair : buffer_.brackets) {

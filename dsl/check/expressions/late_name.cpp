@@ -69,8 +69,7 @@ const ast::Name* find_late_member(const ast::Name& name, const Scope& scope) {
 
 }  // namespace
 
-bool help_late_name(diagnostics::Diagnostic& diagnostic, const ast::Name& name, bool is_called,
-                    const Scope& scope) {
+bool help_late_name(diagnostics::Diagnostic& diagnostic, const ast::Name& name, bool is_called, const Scope& scope) {
   if (const ast::Name* member = find_late_member(name, scope)) {
     diagnostic.label(member->span, "declared here").note("members are made in the order in which they stand");
     return true;

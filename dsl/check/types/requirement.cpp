@@ -314,7 +314,8 @@ bool is_broken(const Type& declared, const Binding& binding, const Context& cx) 
   };
   if (binding.broken.empty()) return false;
   return std::ranges::any_of(declared.dims, [&](const Dim& dim) { return dim.group == 0 && is_of_broken(dim.size); }) ||
-         std::ranges::any_of(declared.fields, [&](const TypeField& field) { return is_broken(field.type, binding, cx); });
+         std::ranges::any_of(declared.fields,
+                             [&](const TypeField& field) { return is_broken(field.type, binding, cx); });
 }
 
 namespace {

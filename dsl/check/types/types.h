@@ -43,6 +43,9 @@ void forget(const ExprView& value, diagnostics::Diagnostic& told, Scope& scope);
 void forget_computed(const ExprView& value, Scope& scope);
 /// Adds to what refuses `given` where a `wanted` is asked for how it becomes one.
 void add_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given, const Type& wanted, const Context& cx);
+/// Adds what makes two tensors whose sizes differ go together: `as` says that sizes are the same, of those alone that do not
+/// stretch; of a matrix lying down its transpose; of two vectors whose sizes are declared apart, that they are paired.
+void add_same_cure(diagnostics::Diagnostic& diagnostic, const ExprView& left, const ExprView& right, const Context& cx);
 /// Whether a tensor is known to have other than one element.
 bool has_several_elements(const Type& tensor);
 /// Whether it may have: an axis is not known to be of size 1.
@@ -127,8 +130,8 @@ struct Arguments {
 std::optional<Expr> condition_of(const Requirement& requirement, Span span, Scope& scope);
 /// Requires of what was given what the declaration requires of its params; the sizes of which a broken rule speaks become
 /// `broken` in `binding`.
-bool put_requirements(const std::vector<Requirement>& requirements, Binding& binding, const Arguments& given,
-                      Span use, Scope& scope);
+bool put_requirements(const std::vector<Requirement>& requirements, Binding& binding, const Arguments& given, Span use,
+                      Scope& scope);
 /// Whether the sizes of a result hang on those of which a rule does not hold: what comes of it is no second mistake.
 bool is_broken(const Type& declared, const Binding& binding, const Context& cx);
 /// Reports unless the dims are equal, or can be made so by the declaration's user. False if they

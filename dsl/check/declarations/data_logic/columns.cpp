@@ -48,9 +48,9 @@ std::string other_form(const StoredFields& stored, const node::Op& call) {
 /// Whether a file holds nothing that it is read for, nor anything that is called nearly so: it is another file.
 bool has_nothing_of(const StoredFields& stored, const Type& schema) {
   return schema.fields.size() > 1 && std::ranges::none_of(schema.fields, [&](const TypeField& field) {
-    return std::ranges::find(stored.names, field.name) != stored.names.end() ||
-           diagnostics::suggest(field.name, stored.names);
-  });
+           return std::ranges::find(stored.names, field.name) != stored.names.end() ||
+                  diagnostics::suggest(field.name, stored.names);
+         });
 }
 
 void check_file(Context& cx, const ExprView& read, const node::Op& call, const DataObject& data,
