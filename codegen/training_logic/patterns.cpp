@@ -90,6 +90,23 @@ bool means_unowned(const Pattern& pattern, const Heap& heap) {
 
 }  // namespace
 
+namespace {
+
+/// How many edits are between a pattern, a part of it behind a `.`, and the name of a weight or what it begins with.
+size_t farness(std::string_view pattern, std::string_view name) {
+  while (pattern.ends_with('*') || pattern.ends_with('.')) pattern.remove_suffix(1);
+  size_t least = SIZE_MAX;
+  for (size_t begin = 0; begin < pattern.size(); begin = pattern.find('.', begin) + 1) {
+    const std::string_view part = pattern.substr(begin);
+    for (const size_t length : {name.size(), name.find('.'), part.size()})
+      least = std::min(least, diagnostics::edit_distance(part, name.substr(0, length)));
+    if (pattern.find('.', begin) == std::string_view::npos) break;
+  }
+  return least;
+}
+
+}  // namespace
+
 void report_unmatched(const Pattern& pattern, const std::string* before, const Heap& heap, Sink& sink) {
   diagnostics::Diagnostic diagnostic = diag::pattern_matches_nothing(pattern.span, pattern.of, pattern.text);
   if (before != nullptr) {
@@ -100,10 +117,15 @@ void report_unmatched(const Pattern& pattern, const std::string* before, const H
     const Span text{pattern.span.source, pattern.span.begin + 1, pattern.span.end - 1};
     diagnostic.help("did you mean \"{}\"?", *near).guess(text, *near);
   } else if (!pattern.weights.empty()) {
+    std::vector<std::string> names;
+    for (const auto& use : pattern.weights) names.push_back(weight_name(heap.weights[use.weight].places[0].path));
+    const size_t count = names.size();
+    // The nearest first: a pattern is near to a weight where it is near to what begins its name.
+    std::ranges::stable_sort(names, {}, [&](const std::string& name) { return farness(pattern.text, name); });
+    names.resize(std::min<size_t>(count, 6));
     std::string list;
-    for (size_t i = 0; i < std::min<size_t>(pattern.weights.size(), 6); ++i)
-      list += (i == 0 ? "" : ", ") + weight_name(heap.weights[pattern.weights[i].weight].places[0].path);
-    diagnostic.note("its weights are {}{}", list, pattern.weights.size() > 6 ? ", …" : "");
+    for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+    diagnostic.note("its weights are {}{}", list, count > names.size() ? ", …" : "");
   }
   sink.report(std::move(diagnostic));
 }

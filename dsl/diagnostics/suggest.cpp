@@ -48,6 +48,10 @@ constexpr Row kPackages[] = {
 #define LTR_PACKAGE(theirs, advice) {theirs, advice},
 #include "dsl/diagnostics/foreign.def"
 };
+constexpr Row kGiven[] = {
+#define LTR_GIVEN(of, advice) {of, advice},
+#include "dsl/diagnostics/foreign.def"
+};
 
 /// Where advice for a word that stands so is looked for, in this order.
 std::vector<std::span<const Row>> advice_for(WordUse use) {
@@ -128,8 +132,11 @@ std::optional<std::string_view> nearest(std::string_view word, std::span<const s
 /// The word of another library, misspelt: `Sequental`.
 std::optional<std::string_view> misspelt_foreign(std::string_view word, WordUse use) {
   std::vector<std::string_view> words;
+  constexpr size_t kShort = 5;  // One slip makes too many other words of one that is shorter.
   for (const std::span<const Row> rows : advice_for(use)) {
-    for (const Row& row : rows) words.push_back(row.theirs);
+    for (const Row& row : rows) {
+      if (row.theirs.size() >= kShort) words.push_back(row.theirs);
+    }
   }
   // Advice for a word that is two slips away is advice for another one.
   const auto near = nearest(word, words);
@@ -167,6 +174,10 @@ std::optional<std::string_view> foreign_advice(std::string_view word, WordUse us
     if (const auto advice = find_text(rows, word)) return advice;
   }
   return use == WordUse::Argument ? std::nullopt : find_text(kPackages, word);
+}
+
+std::optional<std::string_view> advice_of_argument(const std::string& callee, const std::string& name) {
+  return find_text(kGiven, callee + "." + name);
 }
 
 std::optional<std::string_view> renamed(std::string_view word) { return find_text(kRenamed, word); }

@@ -21,6 +21,10 @@ enum class WordUse : uint8_t { Name, Attribute, Argument, Setting };
 /// What is written here in place of a word of PyTorch, Lightning, Keras or NumPy that has no twin.
 std::optional<std::string_view> foreign_advice(std::string_view word, WordUse use = WordUse::Name);
 
+/// What is written here in place of an argument `name` that `callee` lacks, needs, or takes in another shape; of one more than it
+/// takes if the name is empty.
+std::optional<std::string_view> advice_of_argument(const std::string& callee, const std::string& name);
+
 /// Whether `word` is what another library calls one of its modules: `nn` of `nn.Linear`.
 bool is_foreign_package(std::string_view word);
 

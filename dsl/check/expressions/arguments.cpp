@@ -105,6 +105,8 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
         if (callee == "arange")
           diagnostic.help(
               "it counts from 0 in steps of 1: from `a` in steps of `s`, `n` numbers are `a + s * arange(n)`");
+        if (const auto advice = diagnostics::advice_of_argument(callee, ""))
+          diagnostic.help("{}", std::string(*advice));
         if (callee == "log") diagnostic.note("a value is recorded by the statement `log NAME`, or `log NAME = …`");
         cx.report(std::move(diagnostic));
         has_error = true;
@@ -128,7 +130,9 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
       for (const ParamInfo& candidate : params) names.push_back(candidate.name);
       diagnostics::Diagnostic diagnostic =
           diag::wrong_argument(given.name->span, "`" + callee + "` has no parameter `" + given.name->text + "`");
-      if (!did_you_mean(diagnostic, given.name->text, given.name->span, names, diagnostics::WordUse::Argument)) {
+      if (const auto advice = diagnostics::advice_of_argument(callee, given.name->text)) {
+        diagnostic.help("{}", std::string(*advice));
+      } else if (!did_you_mean(diagnostic, given.name->text, given.name->span, names, diagnostics::WordUse::Argument)) {
         std::string list;
         for (const std::string& name : names) list += (list.empty() ? "`" : ", `") + name + "`";
         if (!list.empty()) diagnostic.note("it has {}", list);
@@ -139,23 +143,32 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
     }
     const size_t index = size_t(param - params.begin());
     if (bound[index] != nullptr) {
-      cx.report(diag::wrong_argument(given.name->span, "`" + given.name->text + "` is given twice")
-                    .label(bound[index]->span, "first here"));
+      diagnostics::Diagnostic diagnostic =
+          diag::wrong_argument(given.name->span, "`" + given.name->text + "` is given twice");
+      diagnostic.label(bound[index]->span, "first here");
+      if (const auto advice = diagnostics::advice_of_argument(callee, "")) diagnostic.help("{}", std::string(*advice));
+      cx.report(std::move(diagnostic));
       has_error = true;
       continue;
     }
     bound[index] = &given;
   }
   std::string missing;
+  std::optional<std::string_view> advice;
   for (size_t i = 0; i < params.size(); ++i) {
     if (bound[i] != nullptr || params[i].initial != nullptr) continue;
     missing += (missing.empty() ? "`" : ", `") + params[i].name + "`";
+    if (!advice) advice = diagnostics::advice_of_argument(callee, params[i].name);
   }
   if (!missing.empty() && !has_error) {
     std::string all;
     for (const ParamInfo& param : params)
       all += (all.empty() ? "" : ", ") + param.name + (param.initial != nullptr ? " = …" : "");
-    cx.report(diag::wrong_argument(site.name_span, "`" + callee + "` needs " + missing).note("it takes `{}`", all));
+    diagnostics::Diagnostic diagnostic = diag::wrong_argument(site.name_span, "`" + callee + "` needs " + missing);
+    diagnostic.note("it takes `{}`", all);
+    // Of one that is left out alone, as of a size that is given as a list.
+    if (advice && !site.given.empty()) diagnostic.help("{}", std::string(*advice));
+    cx.report(std::move(diagnostic));
     has_error = true;
   }
   if (has_error) return std::nullopt;

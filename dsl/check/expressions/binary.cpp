@@ -190,23 +190,6 @@ bool may_be_equal(const Polynomial& left, const Polynomial& right, const Context
          !is_made_of(right, left);
 }
 
-/// What says that two sizes are the same: `as`, of those alone that do not stretch; or, of a matrix lying down, its transpose.
-void add_same_cure(diagnostics::Diagnostic& diagnostic, const ExprView& left, const ExprView& right,
-                   const Context& cx) {
-  const std::vector<Dim>&a = left.type.dims, &b = right.type.dims;
-  if (a.size() == 2 && b.size() == 2 && a[0] == b[1] && a[1] == b[0]) {
-    diagnostic.help("one lies on its side: `{}.transpose(0, 1)`", cx.source_text(right.span));
-    return;
-  }
-  Type same = left.type;
-  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    Dim& dim = same.dims[a.size() - 1 - i];
-    const Dim& other = b[b.size() - 1 - i];
-    if (!dim.size.is_one() && !other.size.is_one()) dim = other;
-  }
-  diagnostic.help("if they are the same, say it: `{} as {}`", cx.source_text(left.span), cx.text(same));
-}
-
 /// Whether it was said of this line that these two do not go together: what an axis lacks there is one mistake.
 bool is_told_in_line(Span place, const Type& left, const Type& right, Context& cx) {
   if (cx.is_trying) return false;

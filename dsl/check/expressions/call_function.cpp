@@ -39,7 +39,8 @@ Expr value_call(const FnInfo& op, std::vector<Expr> args, Span span, Context& cx
 
 namespace {
 
-std::optional<std::vector<Expr>> read_op_arguments(const FnInfo& op, CallSite& site, Binding& binding) {
+std::optional<std::vector<Expr>> read_op_arguments(const FnInfo& op, CallSite& site, Binding& binding,
+                                                   std::optional<Expr>& unfit) {
   const auto bound = bind_arguments(op.params, site, op.name);
   if (!bound) return std::nullopt;
   const std::set<AtomId> free = free_atoms(op);
@@ -57,6 +58,7 @@ std::optional<std::vector<Expr>> read_op_arguments(const FnInfo& op, CallSite& s
       if (!has_error && !args.back().type.is_error() && !args.back().is<node::NoneConst>() &&
           !match(param.type, args.back().type, binding, free, span, site.scope, what, true)) {
         has_error = true;
+        unfit = args.back();
       }
     }
     if (args.back().type.is_error()) has_error = true;
@@ -74,11 +76,13 @@ std::optional<std::vector<Expr>> read_op_arguments(const FnInfo& op, CallSite& s
 std::optional<std::vector<Expr>> op_arguments(const FnInfo& op, CallSite& site, Binding& binding) {
   std::optional<std::vector<Expr>> args;
   const Binding before = binding;
+  std::optional<Expr> unfit;
   read_or_blame_order(site, op.params, op.result, [&](CallSite& given) {
     binding = before;
-    args = read_op_arguments(op, given, binding);
+    args = read_op_arguments(op, given, binding, unfit);
     return args.has_value();
   });
+  if (!args && unfit) forget_computed(*unfit, site.scope);
   return args;
 }
 
@@ -97,6 +101,7 @@ Expr call_by_signature(const FnInfo& op, CallSite& site) {
     case Kind::Draw: return value_call(op, std::move(*args), site.span, site.scope.cx);
     default: break;
   }
+  if (is_broken(op.result, binding, site.scope.cx)) return error_at(site.span);
   if (!require_sizes(op.result, binding, site.span, site.scope)) return error_at(site.span);
   Type result = substitute(op.result, binding, site.scope.cx);
   forget_unbound(result, free_atoms(op), site.scope.cx);
@@ -121,6 +126,7 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
   Binding binding;
   std::vector<Expr> args;
   GivenOnce once{site.scope, {}};
+  std::optional<Expr> unfit;
   const std::set<AtomId> free = free_atoms(fn);
   const bool is_named_by_owner = fn.owner != nullptr && (fn.name == "forward" || fn.role == FnRole::MetricUpdate);
   const std::string& callee = is_named_by_owner ? fn.owner->name : fn.name;
@@ -148,6 +154,7 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
         if (fits && !args.back().type.is_error() &&
             !match(param.type, args.back().type, binding, free, span, given.scope, what, false)) {
           fits = false;
+          unfit = args.back();
         }
       }
       fits = fits && !args.back().type.is_error();
@@ -155,8 +162,12 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
     }
     return fits;
   };
-  if (!read_or_blame_order(site, fn.params, fn.result, read)) return error_at(site.span);
+  if (!read_or_blame_order(site, fn.params, fn.result, read)) {
+    if (unfit) forget_computed(*unfit, site.scope);
+    return error_at(site.span);
+  }
   put_requirements(fn.requirements, binding, {fn.params, args, receiver ? &*receiver : nullptr}, site.span, site.scope);
+  if (is_broken(fn.result, binding, cx)) return error_at(site.span);
   if (!require_sizes(fn.result, binding, site.span, site.scope)) return error_at(site.span);
   Type result = substitute(fn.result, binding, cx);
   forget_unbound(result, free, cx);

@@ -5,6 +5,7 @@
 #include "dsl/check/expressions/call.h"
 #include "dsl/check/expressions/known.h"
 #include "dsl/check/library/library_call.h"
+#include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
 
@@ -75,6 +76,14 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
     return known_field(std::move(base), field.name, span, scope);
   }
   const Kind kind = base.type.kind;
+  if (kind == Kind::Function && diagnostics::is_foreign_package(base.type.name) &&
+      cx.source_text(base.span) == base.type.name && cx.graph.find(scope.module, name) != nullptr) {
+    const Span whole = source::join(base.span, field.name.span);
+    cx.report(diag::unknown_field(field.name.span, "the function `" + base.type.name + "`", name)
+                  .help("`{}` is in scope without a module", name)
+                  .fix(whole, name));
+    return ignore_arguments(decode);
+  }
   if (kind == Kind::Function && base.type.decl != 0) {
     if (auto call = call_frozen_method(base, field, given, span, scope)) return std::move(*call);
   }

@@ -13,22 +13,25 @@ namespace {
 struct FindAssigned {
   std::string_view name;
   Span found;
+  Span value;             ///< what it is given
   int depth = 0;          ///< of bodies that may not be run
   bool is_inner = false;  ///< it is in one of them
 
-  void take(const ast::Name& one) {
+  void take(const ast::Name& one, const ast::Expr& given) {
     if (one.text != name || !found.is_empty()) return;
     found = one.span;
+    value = given.span;
     is_inner = depth > 0;
   }
   void operator()(const ast::Stmt& stmt) {
     if (const auto* assign = stmt.get<ast::Assign>()) {
       const auto* target = assign->target.get<ast::NameRef>();
-      if (target != nullptr && assign->op == ast::AssignOp::Set) take(target->name);
+      if (target != nullptr && assign->op == ast::AssignOp::Set) take(target->name, assign->value);
     }
-    if (const auto* unpack = stmt.get<ast::Unpack>())
-      std::for_each(unpack->names.begin(), unpack->names.end(), [&](const ast::Name& one) { take(one); });
-    if (const auto* declare = stmt.get<ast::Declare>()) take(declare->name);
+    if (const auto* unpack = stmt.get<ast::Unpack>()) {
+      for (const ast::Name& one : unpack->names) take(one, unpack->value);
+    }
+    if (const auto* declare = stmt.get<ast::Declare>()) take(declare->name, declare->value);
     const bool is_branch = stmt.get<ast::NoGrad>() == nullptr;
     depth += is_branch ? 1 : 0;
     ast::for_each_child(stmt, *this);
@@ -66,7 +69,7 @@ const ast::Name* find_late_member(const ast::Name& name, const Scope& scope) {
 
 }  // namespace
 
-bool help_late_name(diagnostics::Diagnostic& diagnostic, const ast::Name& name, const Scope& scope) {
+bool help_late_name(diagnostics::Diagnostic& diagnostic, const ast::Name& name, bool is_called, const Scope& scope) {
   if (const ast::Name* member = find_late_member(name, scope)) {
     diagnostic.label(member->span, "declared here").note("members are made in the order in which they stand");
     return true;
@@ -75,8 +78,14 @@ bool help_late_name(diagnostics::Diagnostic& diagnostic, const ast::Name& name, 
   FindAssigned assigned{name.text, {}};
   for (const ast::Stmt& stmt : scope.info->ast->body) assigned(stmt);
   if (assigned.found.is_empty()) return false;
-  if (assigned.found.begin > name.span.begin) {
+  if (source::join(assigned.value, name.span) == assigned.value) {
+    // `inverse = inverse(x)` means a function that is called otherwise here; what is no call reads its own value.
+    if (is_called) return false;
+    diagnostic.label(assigned.found, "assigned here").note("it has no value yet where this one is computed");
+  } else if (assigned.found.begin > name.span.begin) {
     diagnostic.label(assigned.found, "assigned here").note("a name is known below its first assignment");
+  } else if (!assigned.is_inner) {
+    return false;
   } else {
     diagnostic.label(assigned.found, "assigned here, in a branch or a loop")
         .note("what is first assigned in a branch or a loop is unknown behind it")

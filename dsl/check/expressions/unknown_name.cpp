@@ -232,7 +232,8 @@ void report_unknown(const ast::Name& name, Scope& scope, const NameUse& use) {
   }
   if (lacks_params(scope)) return;
   diagnostics::Diagnostic diagnostic = diag::unknown_name(name.span, name.text);
-  if (help_late_name(diagnostic, name, scope)) return scope.cx.report(std::move(diagnostic));
+  const bool is_called = use.given != nullptr;
+  if (help_late_name(diagnostic, name, is_called, scope)) return scope.cx.report(std::move(diagnostic));
   if (use.field != nullptr) {
     const std::string whole = name.text + "." + use.field->text;
     if (!help_qualifier(diagnostic, whole, name.span, resolve::Space::Symbols, scope.module, scope.cx)) return;

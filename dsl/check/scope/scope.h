@@ -93,8 +93,9 @@ bool lacks_params(const Scope& scope);
 /// said of `base` already, or an import failed that may have been it.
 bool help_qualifier(diagnostics::Diagnostic& diagnostic, const std::string& name, Span span, resolve::Space space,
                     uint32_t module, Context& cx);
-/// Says of a name that is unknown where it is assigned or declared, if that is below. False if it is not.
-bool help_late_name(diagnostics::Diagnostic& diagnostic, const ast::Name& name, const Scope& scope);
+/// Says of a name that is unknown where it is assigned or declared, if that is below. False if it is not, or if the name
+/// `is_called` in what it is assigned itself, and so is that of a function.
+bool help_late_name(diagnostics::Diagnostic& diagnostic, const ast::Name& name, bool is_called, const Scope& scope);
 /// Adds that what is called `name` hides something of the library, and that it is `declared` there.
 void note_hidden(diagnostics::Diagnostic& diagnostic, const std::string& name, Span declared, const Scope& scope);
 /// Whether `name` means something where the scope is.

@@ -90,12 +90,16 @@ bool check_image(const ExprView& value, Context& cx) {
 }
 
 /// The value as loggers take it, an error after a report.
-Expr as_logged(Expr value, const ast::Log& log, Context& cx) {
+Expr as_logged(Expr value, const ast::Log& log, Scope& scope) {
+  Context& cx = scope.cx;
   const Type& type = value.type;
   const auto wrong = [&](const std::string& what) {
     diagnostics::Diagnostic diagnostic = diag::wrong_type(value.span, what + ", not " + cx.text(type));
     if (type.kind == Kind::Metric)
       diagnostic.help("call it, with what it compares: `log {} = {}(…)`", log.name.text, cx.source_text(value.span));
+    if (type.is_tensor()) {
+      forget(value, diagnostic, scope);
+    }
     cx.report(std::move(diagnostic));
     return error_at(value.span);
   };
@@ -163,7 +167,7 @@ Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
   entry.role = role;
   entry.owner = scope.owner != nullptr ? scope.owner->name : "";
   Expr value = log.value ? check_expr(*log.value, scope) : check_name({}, log.name, scope);
-  if (!value.type.is_error()) value = as_logged(std::move(value), log, cx);
+  if (!value.type.is_error()) value = as_logged(std::move(value), log, scope);
   if (value.type.is_error()) {
     // Still logged, so that a monitor of it is no second mistake.
     entry.kind = "error";

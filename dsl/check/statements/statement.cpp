@@ -129,6 +129,7 @@ Expr check_loss(const ast::Expr& expr, const char* verb, Scope& scope) {
   diagnostics::Diagnostic diagnostic = diag::loss_not_scalar(loss.span, cx.text(loss.type));
   if (loss.type.is_tensor() && is_floating(loss.type.element))
     diagnostic.help("take the mean: `{} mean({})`", verb, cx.source_text(loss.span));
+  forget(loss, diagnostic, scope);
   cx.report(std::move(diagnostic));
   loss.type = Type::error();
   return loss;

@@ -36,8 +36,11 @@ bool is_of_another_kind(const Type& have, const Type& wanted) {
 
 Expr fail(const ExprView& expr, const Type& wanted, Scope& scope, const std::string& what) {
   if (expr.type.kind == Kind::Secret) {
-    scope.cx.report(diag::secret_misplaced(expr.span, "given as " + what)
-                        .note("it would be printed or saved; only settings that ask for a secret take one"));
+    diagnostics::Diagnostic diagnostic = diag::secret_misplaced(expr.span, "given as " + what);
+    diagnostic.note("it would be printed or saved; only settings that ask for a secret take one");
+    if (what == "`uri` of `Mlflow`")
+      diagnostic.help("leave it out: MLFLOW_TRACKING_URI of the environment is read by itself");
+    scope.cx.report(std::move(diagnostic));
     return error_at(expr.span);
   }
   diagnostics::Diagnostic diagnostic =

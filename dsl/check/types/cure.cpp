@@ -107,6 +107,8 @@ void cure_unit(diagnostics::Diagnostic& diagnostic, const ExprView& given, const
     diagnostic.help("say `{} KiB`, `{} MiB` or `{} GiB`", number, number, number);
   } else if (wanted.kind == Kind::Period && given.is<node::IntConst>()) {
     diagnostic.help("say `{} {}` or `{} {}`", number, is_one ? "step" : "steps", number, is_one ? "epoch" : "epochs");
+  } else if (wanted.kind == Kind::Period && given.is<node::FloatConst>()) {
+    diagnostic.help("a part of an epoch has its unit: `{} epochs`", number);
   } else if (wanted.kind == Kind::Period && given.type.is_host_number()) {
     diagnostic.help("a period is a whole number with its unit, such as `100 steps` or `1 epoch`");
   }
@@ -119,6 +121,13 @@ void cure_fraction(diagnostics::Diagnostic& diagnostic, double value) {
     diagnostic.help("an int is written without a point or exponent: `{}`", std::to_string(int64_t(value)));
   else
     diagnostic.note("it is no whole number");
+}
+
+/// Whether a tuple is one element of the list of tuples that is wanted: the kinds of its parts are.
+bool is_element(const Type& list, const Type& tuple) {
+  if (list.fields.empty() || list.fields[0].type.kind != Kind::Tuple) return false;
+  return std::ranges::equal(list.fields[0].type.fields, tuple.fields,
+                            [](const TypeField& a, const TypeField& b) { return a.type.kind == b.type.kind; });
 }
 
 }  // namespace
@@ -172,6 +181,11 @@ void add_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given, const 
   const Type held = have.kind == Kind::Option && !have.fields.empty() ? have.fields[0].type : Type::error();
   if (!held.is_error() && (held.kind == wanted.kind || (held.is_host_number() && wanted.is_tensor()))) {
     diagnostic.help("`or_else({}, {})` says what stands for a missing one", text, stand_in(held));
+  } else if (wanted.kind == Kind::Int && is_made_of(have, {Kind::Float, Kind::List}) && have.kind == Kind::List) {
+    // Thresholds and the like are counted here: neither the length nor the sum of what is given is meant.
+    diagnostic.note("how many there are is given, not what they are");
+  } else if (wanted.kind == Kind::Int && have.is_tensor() && is_floating(have.element) && has_several_elements(have)) {
+    diagnostic.note("how many there are is given, not what they are");
   } else if (have.is_tensor() && wanted.is_host_number() && may_have_several_elements(have)) {
     diagnostic.help("{}", reductions_of(have, text));
   } else if (have.is_tensor() && wanted.is_host_number()) {
@@ -192,6 +206,10 @@ void add_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given, const 
         .fix(behind(given.span), ".size");
   } else if (wanted.kind == Kind::Int && have.kind == Kind::List) {
     diagnostic.help("how many elements it has is `{}.length`", text).fix(behind(given.span), ".length");
+  } else if (wanted.kind == Kind::List && have.kind == Kind::Tuple && is_element(wanted, have)) {
+    diagnostic.help("a list of one has square brackets around it: `[{}]`", text)
+        .fix({given.span.source, given.span.begin, given.span.begin}, "[")
+        .fix(behind(given.span), "]");
   } else if (wanted.kind == Kind::List && have.kind == Kind::Tuple && given.is<node::Tuple>() && text.size() > 2) {
     diagnostic.help("a list has square brackets: `[{}]`", text.substr(1, text.size() - 2))
         .fix({given.span.source, given.span.begin, given.span.begin + 1}, "[")
@@ -212,6 +230,33 @@ void add_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given, const 
   } else if (have.kind == Kind::Block && wanted.is_tensor()) {
     diagnostic.help("`{}` is a block: apply it, `{}(…)`", text, text);
   }
+}
+
+void add_same_cure(diagnostics::Diagnostic& diagnostic, const ExprView& left, const ExprView& right,
+                   const Context& cx) {
+  const std::vector<Dim>&a = left.type.dims, &b = right.type.dims;
+  if (a.size() == 2 && b.size() == 2 && a[0] == b[1] && a[1] == b[0]) {
+    diagnostic.help("one lies on its side: `{}.transpose(0, 1)`", cx.source_text(right.span));
+    return;
+  }
+  // Two vectors whose sizes are declared apart are paired, each element of one with each of the other, rather than the same.
+  const auto is_declared = [&](const ExprView& side) {
+    const auto atom = side.type.dims.size() == 1 ? side.type.dims[0].size.single_atom() : std::nullopt;
+    return atom && cx.program.atoms.at(*atom).is_binder;
+  };
+  if (left.is<node::Op>() && is_declared(left) && is_declared(right)) {
+    const std::string text = cx.source_text(right.span);
+    diagnostic.help("to pair each with each: `{}.unsqueeze(1)`",
+                    text.find(' ') != std::string::npos ? "(" + text + ")" : text);
+    return;
+  }
+  Type same = left.type;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    Dim& dim = same.dims[a.size() - 1 - i];
+    const Dim& other = b[b.size() - 1 - i];
+    if (!dim.size.is_one() && !other.size.is_one()) dim = other;
+  }
+  diagnostic.help("if they are the same, say it: `{} as {}`", cx.source_text(left.span), cx.text(same));
 }
 
 }  // namespace ltr::check

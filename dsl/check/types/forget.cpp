@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "dsl/ast/walk.h"
 #include "dsl/check/types/types.h"
 
 namespace ltr::check {
@@ -24,12 +25,43 @@ ParamInfo* param_of(const ExprView& value, const Scope& scope) {
   return found == params.end() ? nullptr : &*found;
 }
 
+/// Where a name was given its newest value above a place.
+struct FindValue {
+  std::string_view name;
+  uint32_t before = 0;
+  Span found;
+
+  void take(const ast::Name& one, const ast::Expr& value) {
+    if (one.text == name && value.span.begin > found.begin) found = value.span;
+  }
+  void operator()(const ast::Stmt& stmt) {
+    if (stmt.span.begin > before) return;
+    if (const auto* assign = stmt.get<ast::Assign>()) {
+      const auto* target = assign->target.get<ast::NameRef>();
+      if (target != nullptr && assign->value.span.end < before) take(target->name, assign->value);
+    }
+    ast::for_each_child(stmt, *this);
+  }
+  void operator()(const auto&) {}
+};
+
+/// Where a local was given the tensor that is wrong where it is used; empty if it is a param.
+Span computed_at(const ExprView& value, const Scope& scope) {
+  const auto* local = value.get<node::Local>();
+  if (local == nullptr || !value.type.is_tensor() || scope.info == nullptr || scope.info->ast == nullptr) return {};
+  FindValue find{local->name, value.span.begin, {}};
+  for (const ast::Stmt& stmt : scope.info->ast->body) find(stmt);
+  return find.found;
+}
+
 }  // namespace
 
 void forget(const ExprView& value, diagnostics::Diagnostic& told, Scope& scope) {
   Context& cx = scope.cx;
   if (cx.is_trying) return;
   if (const auto* local = value.get<node::Local>()) {
+    const Span computed = computed_at(value, scope);
+    if (!computed.is_empty()) told.label(computed, "{}", cx.text(value.type));
     scope.local(local->local).type = Type::error();
   } else if (ParamInfo* param = param_of(value, scope)) {
     told.label(param->span, "declared here");
@@ -41,6 +73,11 @@ void forget(const ExprView& value, diagnostics::Diagnostic& told, Scope& scope) 
     told.label(written, "the value of `{}`", constant->name);
     cx.consts[constant->decl] = {Type::error(), written, node::Error{}};
   }
+}
+
+void forget_computed(const ExprView& value, Scope& scope) {
+  if (!scope.cx.is_trying && !computed_at(value, scope).is_empty())
+    scope.local(value.get<node::Local>()->local).type = Type::error();
 }
 
 }  // namespace ltr::check

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "dsl/check/expressions/expressions.h"
+#include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
 
@@ -250,6 +251,16 @@ struct Matcher {
 
   Context& cx() { return scope.cx; }
 
+  /// What is meant by an argument of another shape; `what` is "`x` of `fft`". False if nothing is known of it.
+  bool help_of_argument(diagnostics::Diagnostic& diagnostic) {
+    const size_t between = what.find("` of `");
+    if (between == std::string::npos || what.size() < between + 7) return false;
+    const auto advice = diagnostics::advice_of_argument(what.substr(between + 6, what.size() - between - 7),
+                                                        what.substr(1, between - 1));
+    if (advice) diagnostic.help("{}", std::string(*advice));
+    return advice.has_value();
+  }
+
   bool fail_dims(const Type& param, const Type& argument, const std::string& detail, const Polynomial* size = nullptr) {
     const std::optional<size_t> axis = size != nullptr ? flattened(argument, *size) : std::nullopt;
     diagnostics::Diagnostic diagnostic = diag::dims_differ(span, what + " has the wrong size: " + detail);
@@ -259,6 +270,8 @@ struct Matcher {
                       argument.dims.size() - *axis, cx().text(*size), *axis);
     else
       diagnostic.note("{} is wanted", cx().text(substitute(param, binding, cx())));
+    // The pairs of complex numbers.
+    if (size != nullptr && size->constant()) help_of_argument(diagnostic);
     cx().report(std::move(diagnostic));
     return false;
   }
@@ -389,7 +402,8 @@ struct Matcher {
       diagnostics::Diagnostic diagnostic =
           diag::symbolic_broadcast(span, "compare", cx().text(first), cx().text(argument));
       diagnostic.label(span, "{}", cx().text(argument));
-      diagnostic.note("broadcasting would silently pair every element with every other");
+      diagnostic.note("{} and {} differ; broadcasting would silently pair every element with every other",
+                      dims_text(bound), dims_text(here));
       const bool is_first = bound.size() > here.size();
       const std::vector<Dim>& longer = is_first ? bound : here;
       const size_t shared = std::min(bound.size(), here.size());
@@ -403,8 +417,15 @@ struct Matcher {
     }
     cx().report(diag::dims_differ(span, what + " has another shape than what stands before it")
                     .label(span, "{}", cx().text(argument))
-                    .note("{} is wanted", cx().text(first)));
+                    .note("{} and {} differ: {} is wanted", dims_text(bound), dims_text(here), cx().text(first)));
     return false;
+  }
+
+  /// What `...` stands for: "the dims [A, B]".
+  std::string dims_text(const std::vector<Dim>& dims) {
+    if (dims.empty()) return "no dims";
+    const std::string shape = cx().text(Type::tensor(Element::Float, dims));
+    return (dims.size() == 1 ? "the dim " : "the dims ") + shape.substr(shape.find('['));
   }
 
   /// The axis of size 1 without which `longer` is `shorter`.
@@ -426,6 +447,8 @@ struct Matcher {
       diagnostic.help("`.squeeze({})` takes the dim of size 1 away", *axis);
     } else if (const auto missing = dim_of_one(wanted.dims, argument.dims)) {
       diagnostic.help("`.unsqueeze({})` adds the dim of size 1", *missing);
+    } else {
+      help_of_argument(diagnostic);
     }
     cx().report(std::move(diagnostic));
     return false;

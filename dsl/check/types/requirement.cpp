@@ -299,8 +299,8 @@ bool put_on_tensor(Requirement requirement, const Binding& binding, const Argume
 
 }  // namespace
 
-bool put_requirements(const std::vector<Requirement>& requirements, const Binding& binding, const Arguments& given,
-                      Span use, Scope& scope) {
+bool put_requirements(const std::vector<Requirement>& requirements, Binding& binding, const Arguments& given, Span use,
+                      Scope& scope) {
   Context& cx = scope.cx;
   const auto is_of_library = [&](Span span) {
     return !span.is_empty() && cx.graph.modules[cx.graph.module_of(span.source)].is_library;
@@ -325,6 +325,9 @@ bool put_requirements(const std::vector<Requirement>& requirements, const Bindin
       requirement.rule = with_arguments(*requirement.rule, given, place, cx);
       if (measures_list(*requirement.rule, cx)) compare_sizes(requirement, cx);
     }
+    std::vector<AtomId> named = cx.program.atoms.deep_atoms(requirement.left);
+    for (const AtomId atom : cx.program.atoms.deep_atoms(requirement.right)) named.push_back(atom);
+    const bool is_where = requirement.is_where;
     requirement.left = cx.program.atoms.substitute(requirement.left, binding.dims);
     requirement.right = cx.program.atoms.substitute(requirement.right, binding.dims);
     if (requirement.use.is_empty() && is_of_library(requirement.origin) && !is_of_library(place))
@@ -333,8 +336,20 @@ bool put_requirements(const std::vector<Requirement>& requirements, const Bindin
     if (is_told(place) || is_told(asked_at) || require(std::move(requirement), place, scope)) continue;
     holds = false;
     told.insert(told.end(), {place, asked_at});
+    if (is_where) binding.broken.insert(named.begin(), named.end());
   }
   return holds;
+}
+
+bool is_broken(const Type& declared, const Binding& binding, const Context& cx) {
+  const auto is_of_broken = [&](const Polynomial& size) {
+    return std::ranges::any_of(cx.program.atoms.deep_atoms(size),
+                               [&](AtomId atom) { return binding.broken.contains(atom); });
+  };
+  if (binding.broken.empty()) return false;
+  return std::ranges::any_of(declared.dims, [&](const Dim& dim) { return dim.group == 0 && is_of_broken(dim.size); }) ||
+         std::ranges::any_of(declared.fields,
+                             [&](const TypeField& field) { return is_broken(field.type, binding, cx); });
 }
 
 namespace {

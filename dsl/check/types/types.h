@@ -38,8 +38,14 @@ Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what = "va
 /// What is known of the name that `value` is ends with what `told` says of it: its other uses are no mistakes of their own. Adds
 /// where it got its value.
 void forget(const ExprView& value, diagnostics::Diagnostic& told, Scope& scope);
+/// As `forget`, of an argument whose shape was told to be wrong: if it is a local that was computed above, that is where the
+/// mistake is, and its other uses are none of their own.
+void forget_computed(const ExprView& value, Scope& scope);
 /// Adds to what refuses `given` where a `wanted` is asked for how it becomes one.
 void add_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given, const Type& wanted, const Context& cx);
+/// Adds what makes two tensors whose sizes differ go together: `as` says that sizes are the same, of those alone that do not
+/// stretch; of a matrix lying down its transpose; of two vectors whose sizes are declared apart, that they are paired.
+void add_same_cure(diagnostics::Diagnostic& diagnostic, const ExprView& left, const ExprView& right, const Context& cx);
 /// Whether a tensor is known to have other than one element.
 bool has_several_elements(const Type& tensor);
 /// Whether it may have: an axis is not known to be of size 1.
@@ -60,6 +66,7 @@ struct Binding {
   std::optional<Element> any;       ///< what `any` stands for
   std::optional<Element> floating;  ///< of a function of the library: what `float` stands for
   bool takes_any_float = false;     ///< of a function of the library in Ltr: `float` is any floating type, as of an op
+  std::set<AtomId> broken;          ///< sizes of which a rule does not hold
 };
 
 /// Makes dims of the ints in a param or hparam of this name, also of those in its records, tuples and lists; what stands for
@@ -121,9 +128,12 @@ struct Arguments {
 
 /// A requirement of sizes as a host expression over what `scope` knows at start.
 std::optional<Expr> condition_of(const Requirement& requirement, Span span, Scope& scope);
-/// Requires of what was given what the declaration requires of its params.
-bool put_requirements(const std::vector<Requirement>& requirements, const Binding& binding, const Arguments& given,
-                      Span use, Scope& scope);
+/// Requires of what was given what the declaration requires of its params; the sizes of which a broken rule speaks become
+/// `broken` in `binding`.
+bool put_requirements(const std::vector<Requirement>& requirements, Binding& binding, const Arguments& given, Span use,
+                      Scope& scope);
+/// Whether the sizes of a result hang on those of which a rule does not hold: what comes of it is no second mistake.
+bool is_broken(const Type& declared, const Binding& binding, const Context& cx);
 /// Reports unless the dims are equal, or can be made so by the declaration's user. False if they
 /// differ.
 bool require_equal(const Polynomial& left, const Polynomial& right, Span span, Scope& scope, bool allow_unknown);

@@ -33,11 +33,24 @@ std::string other_form(const StoredFields& stored, const node::Op& call) {
   if (!stored.number.empty())
     return "there seems to be no header: " + stored.number + " is a number, and no name; write a line of names above";
   const bool is_one = call.op == library::Id::CsvFile && stored.names.size() == 1;
-  const size_t place = is_one ? stored.names[0].find_first_of(";\t|") : std::string::npos;
-  if (place == std::string::npos) return "";
-  const char found = stored.names[0][place];
+  if (!is_one) return "";
+  // That which cuts the line into most parts; nothing else than the one that is given leaves it whole.
+  const std::string& line = stored.names[0];
+  const auto times = [&](char one) { return std::count(line.begin(), line.end(), one); };
+  const std::string separators = ",;\t|";
+  const char found = *std::ranges::max_element(separators, {}, times);
+  if (times(found) == 0) return "";
+  if (found == ',') return "they seem to be separated by `,`: leave `sep` out";
   const std::string shown = found == '\t' ? "\\t" : std::string(1, found);
   return "they seem to be separated by `" + shown + "`: `csv(…, sep = \"" + shown + "\")`";
+}
+
+/// Whether a file holds nothing that it is read for, nor anything that is called nearly so: it is another file.
+bool has_nothing_of(const StoredFields& stored, const Type& schema) {
+  return schema.fields.size() > 1 && std::ranges::none_of(schema.fields, [&](const TypeField& field) {
+           return std::ranges::find(stored.names, field.name) != stored.names.end() ||
+                  diagnostics::suggest(field.name, stored.names);
+         });
 }
 
 void check_file(Context& cx, const ExprView& read, const node::Op& call, const DataObject& data,
@@ -63,17 +76,22 @@ void check_file(Context& cx, const ExprView& read, const node::Op& call, const D
   std::string list;
   for (const std::string& name : stored->names) list += (list.empty() ? "" : ", ") + name;
   const std::string form = other_form(*stored, call);
+  const bool is_other = !stored->may_lack_options && has_nothing_of(*stored, read.type);
   for (const TypeField& field : read.type.fields) {
     if (std::find(stored->names.begin(), stored->names.end(), field.name) != stored->names.end()) continue;
     if (stored->may_lack_options && field.type.kind == Kind::Option) continue;
     const Span span = schema_place(field.name, read.span, cx);
     const bool is_told = is_reported(cx, diagnostics::Code::E0512, span);
-    if (is_told && !form.empty()) return;
+    if (is_told && (is_other || !form.empty())) return;
     if (is_told) continue;
     diagnostics::Diagnostic diagnostic = diag::unknown_column(span, stored->place, stored->word, field.name);
     diagnostic.note("its {}s are {}", stored->word, list);
     if (!form.empty()) {
       cx.report(std::move(diagnostic.help("{}", form)));
+      return;
+    }
+    if (is_other) {
+      cx.report(std::move(diagnostic.note("nor has it any other of the {} that are read", read.type.fields.size())));
       return;
     }
     const auto asked = withdraw_fields(stored->names, read.type, cx);
