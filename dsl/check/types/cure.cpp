@@ -245,9 +245,11 @@ void add_same_cure(diagnostics::Diagnostic& diagnostic, const ExprView& left, co
     return atom && cx.program.atoms.at(*atom).is_binder;
   };
   if (left.is<node::Op>() && is_declared(left) && is_declared(right)) {
-    const std::string text = cx.source_text(right.span);
-    diagnostic.help("to pair each with each: `{}.unsqueeze(1)`",
-                    text.find(' ') != std::string::npos ? "(" + text + ")" : text);
+    const auto operand = [&](const ExprView& side) {
+      const std::string text = cx.source_text(side.span);
+      return text.find(' ') == std::string::npos ? text : "(" + text + ")";
+    };
+    diagnostic.help("to pair each with each: `{}.unsqueeze(0)` and `{}.unsqueeze(1)`", operand(left), operand(right));
     return;
   }
   Type same = left.type;
