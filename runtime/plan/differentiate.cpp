@@ -51,7 +51,7 @@ class Backward {
   }
 
  private:
-  static Str refused(const Node& node) { return fmt::format("`{}` has no gradient here", name_of(node.op)); }
+  static Str refused(const Node& node) { return fmt::format("the gradient of `{}` has no plan", name_of(node.op)); }
 
   void take(const Node& node, const Step& step) {
     for (size_t at = 0; at < node.arguments.size(); ++at) {

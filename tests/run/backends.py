@@ -232,8 +232,8 @@ REFUSED = {
     "print": ("train", 'print "{loss}"', "it reads a tensor's value on the host"),
     "count": ("train", "log scaled = loss * global_step", "it comes in more than 8 forms"),
     "rate": ("train", "log now = opt.lr", "it reads a learning rate"),
-    "rule": ("train", "minimize mean(net(x)[y > 0])", "`index_tensor` has no gradient here"),
-    "matrix": ("train", "minimize mean(svdvals(net(x)))", "`svdvals` has no gradient here"),
+    "rule": ("train", "minimize mean(net(x)[y > 0])", "the gradient of `index_tensor` has no plan"),
+    "matrix": ("train", "minimize mean(svdvals(net(x)))", "the gradient of `svdvals` has no plan"),
 }
 
 UNPLANNED = re.findall(r'^LTR_UNPLANNED\(\w+, "(.*)"\)$', (SOURCE / "runtime/tables/unplanned.def").read_text(), re.M)

@@ -402,8 +402,9 @@ struct Matcher {
       diagnostics::Diagnostic diagnostic =
           diag::symbolic_broadcast(span, "compare", cx().text(first), cx().text(argument));
       diagnostic.label(span, "{}", cx().text(argument));
-      diagnostic.note("{} and {} differ; broadcasting would silently pair every element with every other",
-                      dims_text(bound), dims_text(here));
+      if (!bound.empty() && !here.empty())
+        diagnostic.note("{} and {} differ; broadcasting would silently pair every element with every other",
+                        dims_text(bound), dims_text(here));
       const bool is_first = bound.size() > here.size();
       const std::vector<Dim>& longer = is_first ? bound : here;
       const size_t shared = std::min(bound.size(), here.size());
