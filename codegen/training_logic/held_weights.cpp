@@ -1,6 +1,7 @@
 // The weights that callbacks name, and what `FreezeUntil` and `Unfreeze` hold back, as runtime/train/held_weights.cpp finds it.
 
 #include <algorithm>
+#include <set>
 
 #include "codegen/training_logic/rules.h"
 #include "dsl/check/walk.h"
@@ -122,9 +123,10 @@ bool find_weights(Stage& stage, const std::vector<WeightUse>& all, const Heap& h
   return true;
 }
 
-/// Leaves out what stages of the same callback in front of it hold; reports what another callback holds.
+/// Leaves out what stages of the same callback in front of it hold; reports what another callback holds, unless that is `told`
+/// of another stage.
 bool leave_to_earlier(Stage& stage, const std::vector<Stage>& others, const std::vector<Stage>& earlier,
-                      const Heap& heap, Sink& sink) {
+                      const Heap& heap, std::set<Span>& told, Sink& sink) {
   const auto held_by = [&](const std::vector<Stage>& stages, const WeightUse& use) {
     return std::ranges::find_if(stages, [&](const Stage& one) {
       return std::ranges::any_of(one.weights, [&](const WeightUse& held) { return is_same(held, use); });
@@ -139,6 +141,7 @@ bool leave_to_earlier(Stage& stage, const std::vector<Stage>& others, const std:
   for (const WeightUse& use : stage.weights) {
     const auto other = held_by(others, use);
     if (other == others.end()) continue;
+    if (!told.insert(other->span).second) return false;
     sink.report(diag::wrong_argument(
                     stage.span, "two callbacks hold `" + weight_name(heap.weights[use.weight].places[0].path) + "`")
                     .label(other->span, "it is held here, too"));
@@ -170,8 +173,10 @@ void check_experiment(const check::Experiment& experiment, const std::vector<Wei
     }
     if (call == nullptr || (call->op != library::Id::FreezeUntil && call->op != library::Id::Unfreeze)) continue;
     std::vector<Stage> own;
+    std::set<Span> told;
     for (Stage& stage : stages_of(*call, program)) {
-      const bool is_right = find_weights(stage, all, heap, sink) && leave_to_earlier(stage, held, own, heap, sink);
+      const bool is_right =
+          find_weights(stage, all, heap, sink) && leave_to_earlier(stage, held, own, heap, told, sink);
       if (is_right) own.push_back(std::move(stage));
       is_damaged = is_damaged || !is_right;
     }

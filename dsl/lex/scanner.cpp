@@ -71,6 +71,7 @@ struct ForeignOperator {
   std::string_view replacement;
   std::string_view help;
   bool has_fix = true;
+  std::string_view form = {};  ///< the whole expression, where the replacement alone says too little
 };
 
 constexpr std::array kForeignOperators = {
@@ -80,8 +81,10 @@ constexpr std::array kForeignOperators = {
     ForeignOperator{"||", "or", ""},
     ForeignOperator{"<>", "!=", ""},
     ForeignOperator{":=", "=", ""},
-    ForeignOperator{"**=", "=", "write `x = x ** y`", false},
-    ForeignOperator{"//", "/", "`floor(a / b)` rounds down, and a comment begins with `#`", false},
+    ForeignOperator{"**=", "=", "write `x = x ** y`", false, "x = x ** y"},
+    ForeignOperator{"??", "or", "it takes what stands for a missing value: `or_else(row.age, 0.0)`", false,
+                    "or_else(a, b)"},
+    ForeignOperator{"//", "/", "`floor(a / b)` rounds down, and a comment begins with `#`", false, "floor(a / b)"},
     ForeignOperator{"!", "not", ""},
     ForeignOperator{"~", "not", ""},
     ForeignOperator{"&", "and", "`and` works element by element on bool tensors"},
@@ -366,9 +369,7 @@ bool Scanner::scan_foreign_operator() {
       return true;
     }
     at_ += row.text.size();
-    const std::string_view shown = row.text == "//"    ? "floor(a / b)"
-                                   : row.text == "**=" ? "x = x ** y"
-                                                       : row.replacement;
+    const std::string_view shown = row.form.empty() ? row.replacement : row.form;
     if (row.text == "|" && scan_union(begin)) return true;
     diagnostics::Diagnostic diagnostic = diag::foreign_operator(span(begin, at_), row.text, shown);
     if (!row.help.empty()) diagnostic.help("{}", row.help);

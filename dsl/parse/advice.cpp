@@ -208,6 +208,9 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
     diagnostic.help("what is recorded has a name: `log {} = {}(…)`", name, name);
   } else if (start->kind == K::Log && at->kind == K::Str) {
     help_logged_text(state, at, diagnostic);
+  } else if (start->kind == K::Test && at == std::next(start) && kNames.has(at->kind)) {
+    const std::string title = "\"" + std::string(state.text(*at)) + "\"";
+    diagnostic.help("a test is named by a text: `test {}`", title).fix(at->span, title);
   } else if ((start->kind == K::Group || start->kind == K::Init) && at == std::next(start)) {
     help_pattern(state, at, diagnostic);
   } else if (expects(state, K::Comma) && expects(state, K::CloseParen) && kNames.has(at->kind)) {

@@ -415,6 +415,9 @@ Expr apply_operator(ast::BinaryOp written, Span op_span, Expr left, Expr right, 
   }
   if (written == ast::BinaryOp::And || written == ast::BinaryOp::Or) {
     if (written == ast::BinaryOp::Or && left.type.kind == Kind::Option) {
+      // `??` stands for it here, and was told.
+      const std::string between = cx.source_text({span.source, left.span.end, right.span.begin});
+      if (between.find("??") != std::string::npos) return error_at(span);
       const std::string ours = "or_else(" + cx.source_text(left.span) + ", " + cx.source_text(right.span) + ")";
       cx.report(diag::wrong_type(span, "`or` joins bools, and this is " + cx.text(left.type))
                     .help("`{}` is the second where the first is missing", ours)

@@ -9,10 +9,11 @@ namespace ltr::check {
 
 namespace {
 
-/// Where a body first assigns a name.
+/// Where a body first assigns a name, and where it first records a value under it.
 struct FindAssigned {
   std::string_view name;
   Span found;
+  Span logged;
   Span value;             ///< what it is given
   int depth = 0;          ///< of bodies that may not be run
   bool is_inner = false;  ///< it is in one of them
@@ -32,6 +33,9 @@ struct FindAssigned {
       for (const ast::Name& one : unpack->names) take(one, unpack->value);
     }
     if (const auto* declare = stmt.get<ast::Declare>()) take(declare->name, declare->value);
+    if (const auto* log = stmt.get<ast::Log>();
+        log != nullptr && log->value && log->name.text == name && logged.is_empty())
+      logged = log->name.span;
     const bool is_branch = stmt.get<ast::NoGrad>() == nullptr;
     depth += is_branch ? 1 : 0;
     ast::for_each_child(stmt, *this);
@@ -75,8 +79,14 @@ bool help_late_name(diagnostics::Diagnostic& diagnostic, const ast::Name& name, 
     return true;
   }
   if (scope.info == nullptr || scope.info->ast == nullptr) return false;
-  FindAssigned assigned{name.text, {}};
+  FindAssigned assigned{.name = name.text};
   for (const ast::Stmt& stmt : scope.info->ast->body) assigned(stmt);
+  if (assigned.found.is_empty() && !assigned.logged.is_empty() && assigned.logged.begin < name.span.begin) {
+    diagnostic.label(assigned.logged, "recorded here")
+        .note("`log` records a value, and makes no name of it")
+        .help("`{} = …`, then `log {}`", name.text, name.text);
+    return true;
+  }
   if (assigned.found.is_empty()) return false;
   if (source::join(assigned.value, name.span) == assigned.value) {
     // `inverse = inverse(x)` means a function that is called otherwise here; what is no call reads its own value.
