@@ -144,9 +144,14 @@ ValueId BodyLowerer::lower(const node::Shape& node, const ExprView&) {
 
 ValueId BodyLowerer::lower(const node::If& node, const ExprView& expr) {
   const ValueId condition = this->expr(node.condition);
-  return either(
-      condition, shared_.type(expr.type), [&] { return this->expr(node.then_value); },
-      [&] { return this->expr(node.else_value); });
+  const Type type = shared_.type(expr.type);
+  // The elements of `[none, 2]` are kept apart, those of both branches are options.
+  const bool has_parts = type.is(TypeKind::List) || type.is(TypeKind::Tuple);
+  const auto branch = [&](check::ExprId value) {
+    const ValueId lowered = this->expr(value);
+    return has_parts ? fit(lowered, type) : lowered;
+  };
+  return either(condition, type, [&] { return branch(node.then_value); }, [&] { return branch(node.else_value); });
 }
 ValueId BodyLowerer::lower(const node::And& node, const ExprView&) { return lazy(true, node.left, node.right); }
 ValueId BodyLowerer::lower(const node::Or& node, const ExprView&) { return lazy(false, node.left, node.right); }

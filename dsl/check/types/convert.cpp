@@ -148,8 +148,9 @@ Expr convert_list(Expr expr, const Type& wanted, Scope& scope, const char* what)
     expr.type.value = Polynomial(0);
     return expr;
   }
+  const bool is_each = are_each_by_each(expr.type, wanted);
   for (size_t i = 0; i < list->elements.size(); ++i) {
-    if (!convert_part(list->elements[i], expr.type.fields[i].type, wanted.fields[0].type, scope, what))
+    if (!convert_part(list->elements[i], expr.type.fields[i].type, wanted.fields[is_each ? i : 0].type, scope, what))
       return error_at(expr.span);
   }
   return expr;

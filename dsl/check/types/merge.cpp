@@ -42,6 +42,18 @@ std::optional<Type> merge_lists(const Type& left, const Type& right, Context& cx
   return type;
 }
 
+/// The type that elements of several kinds have in common: `float` of ints and floats, an option beside `none`. Nothing where
+/// all are of one kind, or one has nothing in common with the others.
+std::optional<Type> common_element(const Type& list, Context& cx) {
+  if (list.fields.empty()) return std::nullopt;
+  const Kind first = list.fields[0].type.kind;
+  if (std::ranges::all_of(list.fields, [&](const TypeField& field) { return field.type.kind == first; }))
+    return std::nullopt;
+  std::optional<Type> common = list.fields[0].type;
+  for (const TypeField& field : list.fields) common = common ? merge(*common, field.type, cx) : std::nullopt;
+  return common;
+}
+
 /// Fields in any order.
 const TypeField* find_field(const Type& record, const std::string& name) {
   const auto found = std::find_if(record.fields.begin(), record.fields.end(),
@@ -50,6 +62,11 @@ const TypeField* find_field(const Type& record, const std::string& name) {
 }
 
 }  // namespace
+
+bool are_each_by_each(const Type& left, const Type& right) {
+  return left.kind == Kind::List && right.kind == Kind::List && !left.uniform && !right.uniform &&
+         left.fields.size() == right.fields.size();
+}
 
 std::optional<Type> merge(const Type& left, const Type& right, Context& cx) {
   if (left == right) return left;
@@ -67,9 +84,8 @@ std::optional<Type> merge(const Type& left, const Type& right, Context& cx) {
   }
   if (left.kind != right.kind) return std::nullopt;
   if (left.is_tensor()) return merge_tensors(left, right, cx);
-  const bool each_by_each = !left.uniform && !right.uniform && left.fields.size() == right.fields.size();
   const bool is_one_empty = left.fields.empty() || right.fields.empty();
-  if (left.kind == Kind::List && !each_by_each && (left.uniform != right.uniform || is_one_empty))
+  if (left.kind == Kind::List && !are_each_by_each(left, right) && (left.uniform != right.uniform || is_one_empty))
     return merge_lists(left, right, cx);
   if (left.fields.size() != right.fields.size() || left.decl != right.decl) return std::nullopt;
   Type type = left;
@@ -80,6 +96,12 @@ std::optional<Type> merge(const Type& left, const Type& right, Context& cx) {
     type.fields[i].type = *field;
   }
   if (type.kind == Kind::List && left.value != right.value) type.value.reset();
+  // What comes of two branches is one list, where it can be.
+  const auto common = type.kind == Kind::List && !type.uniform ? common_element(type, cx) : std::nullopt;
+  if (common) {
+    type.uniform = true;
+    type.fields = {{"", *common}};
+  }
   return type;
 }
 
@@ -115,7 +137,8 @@ Fit fit_of(const Type& have, const Type& wanted) {
     case Kind::List:
       if (wanted.fields.empty()) return Fit::Same;
       if (have.fields.empty()) return Fit::Converts;
-      for (const TypeField& field : have.fields) pairs.emplace_back(&field.type, &wanted.fields[0].type);
+      for (size_t i = 0; i < have.fields.size(); ++i)
+        pairs.emplace_back(&have.fields[i].type, &wanted.fields[are_each_by_each(have, wanted) ? i : 0].type);
       return worst_of(pairs);
     default: return Fit::Same;
   }
@@ -125,7 +148,7 @@ Type converted(const Type& have, const Type& wanted) {
   // Sizes are what they were.
   if (have.is_tensor() || have.is_error() || (have.kind == Kind::Int && wanted.kind == Kind::Int)) return have;
   Type type = wanted;
-  if (wanted.kind == Kind::List) {
+  if (wanted.kind == Kind::List && !are_each_by_each(have, wanted)) {
     type.uniform = true;
     type.value = have.value;
     if (!have.fields.empty() && !wanted.fields.empty())
