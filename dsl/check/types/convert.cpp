@@ -38,8 +38,7 @@ Expr fail(const ExprView& expr, const Type& wanted, Scope& scope, const std::str
   if (expr.type.kind == Kind::Secret) {
     diagnostics::Diagnostic diagnostic = diag::secret_misplaced(expr.span, "given as " + what);
     diagnostic.note("it would be printed or saved; only settings that ask for a secret take one");
-    if (what == "`uri` of `Mlflow`")
-      diagnostic.help("leave it out: MLFLOW_TRACKING_URI of the environment is read by itself");
+    help_of_argument(diagnostic, what);
     scope.cx.report(std::move(diagnostic));
     return error_at(expr.span);
   }

@@ -123,6 +123,10 @@ void cure_fraction(diagnostics::Diagnostic& diagnostic, double value) {
     diagnostic.note("it is no whole number");
 }
 
+bool is_of_fractions(const Type& tensor) {
+  return tensor.is_tensor() && is_floating(tensor.element) && has_several_elements(tensor);
+}
+
 /// Whether a tuple is one element of the list of tuples that is wanted: the kinds of its parts are.
 bool is_element(const Type& list, const Type& tuple) {
   if (list.fields.empty() || list.fields[0].type.kind != Kind::Tuple) return false;
@@ -181,11 +185,10 @@ void add_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given, const 
   const Type held = have.kind == Kind::Option && !have.fields.empty() ? have.fields[0].type : Type::error();
   if (!held.is_error() && (held.kind == wanted.kind || (held.is_host_number() && wanted.is_tensor()))) {
     diagnostic.help("`or_else({}, {})` says what stands for a missing one", text, stand_in(held));
-  } else if (wanted.kind == Kind::Int && is_made_of(have, {Kind::Float, Kind::List}) && have.kind == Kind::List) {
-    // Thresholds and the like are counted here: neither the length nor the sum of what is given is meant.
-    diagnostic.note("how many there are is given, not what they are");
-  } else if (wanted.kind == Kind::Int && have.is_tensor() && is_floating(have.element) && has_several_elements(have)) {
-    diagnostic.note("how many there are is given, not what they are");
+  } else if (wanted.kind == Kind::Int &&
+             (have.kind == Kind::List ? is_made_of(have, {Kind::Float, Kind::List}) : is_of_fractions(have))) {
+    // Neither the length nor the sum of fractions is meant.
+    diagnostic.note("it is one whole number, such as how many there are");
   } else if (have.is_tensor() && wanted.is_host_number() && may_have_several_elements(have)) {
     diagnostic.help("{}", reductions_of(have, text));
   } else if (have.is_tensor() && wanted.is_host_number()) {
@@ -230,6 +233,17 @@ void add_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given, const 
   } else if (have.kind == Kind::Block && wanted.is_tensor()) {
     diagnostic.help("`{}` is a block: apply it, `{}(…)`", text, text);
   }
+}
+
+bool help_of_argument(diagnostics::Diagnostic& diagnostic, const std::string& what) {
+  constexpr std::string_view kBetween = "` of `";
+  const size_t between = what.find(kBetween);
+  if (between == std::string::npos) return false;
+  const size_t callee = between + kBetween.size();
+  const auto advice =
+      diagnostics::advice_of_argument(what.substr(callee, what.size() - callee - 1), what.substr(1, between - 1));
+  if (advice) diagnostic.help("{}", std::string(*advice));
+  return advice.has_value();
 }
 
 void add_same_cure(diagnostics::Diagnostic& diagnostic, const ExprView& left, const ExprView& right,

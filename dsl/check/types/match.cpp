@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "dsl/check/expressions/expressions.h"
-#include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
 
@@ -251,16 +250,6 @@ struct Matcher {
 
   Context& cx() { return scope.cx; }
 
-  /// What is meant by an argument of another shape; `what` is "`x` of `fft`". False if nothing is known of it.
-  bool help_of_argument(diagnostics::Diagnostic& diagnostic) {
-    const size_t between = what.find("` of `");
-    if (between == std::string::npos || what.size() < between + 7) return false;
-    const auto advice = diagnostics::advice_of_argument(what.substr(between + 6, what.size() - between - 7),
-                                                        what.substr(1, between - 1));
-    if (advice) diagnostic.help("{}", std::string(*advice));
-    return advice.has_value();
-  }
-
   bool fail_dims(const Type& param, const Type& argument, const std::string& detail, const Polynomial* size = nullptr) {
     const std::optional<size_t> axis = size != nullptr ? flattened(argument, *size) : std::nullopt;
     diagnostics::Diagnostic diagnostic = diag::dims_differ(span, what + " has the wrong size: " + detail);
@@ -271,7 +260,7 @@ struct Matcher {
     else
       diagnostic.note("{} is wanted", cx().text(substitute(param, binding, cx())));
     // The pairs of complex numbers.
-    if (size != nullptr && size->constant()) help_of_argument(diagnostic);
+    if (size != nullptr && size->constant()) help_of_argument(diagnostic, what);
     cx().report(std::move(diagnostic));
     return false;
   }
@@ -449,7 +438,7 @@ struct Matcher {
     } else if (const auto missing = dim_of_one(wanted.dims, argument.dims)) {
       diagnostic.help("`.unsqueeze({})` adds the dim of size 1", *missing);
     } else {
-      help_of_argument(diagnostic);
+      help_of_argument(diagnostic, what);
     }
     cx().report(std::move(diagnostic));
     return false;

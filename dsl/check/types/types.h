@@ -48,6 +48,8 @@ void add_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given, const 
 /// Adds what makes two tensors whose sizes differ go together: `as` says that sizes are the same, of those alone that do not
 /// stretch; of a matrix lying down its transpose; of two vectors whose sizes are declared apart, that they are paired.
 void add_same_cure(diagnostics::Diagnostic& diagnostic, const ExprView& left, const ExprView& right, const Context& cx);
+/// Adds what is meant by an argument of another type or shape; `what` is "`x` of `fft`". False if nothing is known of it.
+bool help_of_argument(diagnostics::Diagnostic& diagnostic, const std::string& what);
 /// Whether a tensor is known to have other than one element.
 bool has_several_elements(const Type& tensor);
 /// Whether it may have: an axis is not known to be of size 1.

@@ -356,7 +356,7 @@ LTR_EXPORT Tensor flatten(const Tensor& x, int64_t start, int64_t end);
 LTR_EXPORT Tensor permute(const Tensor& x, const Ints& axes);
 /// Two axes exchanged.
 LTR_EXPORT Tensor transpose(const Tensor& x, int64_t a, int64_t b);
-/// Without the axis `dim`, which must be 1; without `dim`, without any axis of size 1.
+/// Without the axis `dim`, which must be 1; without `dim`, without any axis that is 1 by its type. One called `B` stays.
 LTR_EXPORT Tensor squeeze(const Tensor& x, Option<int64_t> dim);
 /// With a new axis of size 1 at `dim`.
 LTR_EXPORT Tensor unsqueeze(const Tensor& x, int64_t dim);

@@ -203,14 +203,34 @@ Expr rule_transpose(const FnInfo& op, CallSite& site) {
   return typed_call(op, std::move(type), site, std::move(*args));
 }
 
+namespace {
+
+/// Without all axes that are declared to be of size 1, one by one: an axis `B` stays, also where a run has one sample.
+Expr without_ones(const FnInfo& op, Expr x, CallSite& site) {
+  const std::vector<Dim> dims = x.type.dims;
+  for (size_t at = dims.size(); at-- > 0;) {
+    if (dims[at].group != 0 || !dims[at].size.is_one()) continue;
+    Type type = x.type;
+    type.dims.erase(type.dims.begin() + long(at));
+    // Behind a `...` an axis is counted from the last one.
+    const bool is_behind =
+        std::any_of(dims.begin(), dims.begin() + long(at), [](const Dim& dim) { return dim.group != 0; });
+    const int64_t axis = int64_t(at) - (is_behind ? int64_t(x.type.dims.size()) : 0);
+    std::vector<Expr> args;
+    args.push_back(std::move(x));
+    args.push_back(int_const(axis, site.span));
+    x = typed_call(op, std::move(type), site, std::move(args));
+  }
+  return x;
+}
+
+}  // namespace
+
 Expr rule_squeeze(const FnInfo& op, CallSite& site) {
   auto args = plain_arguments(op, site);
   if (!args || !want_tensor((*args)[0], site)) return error_at(site.span);
   Type type = (*args)[0].type;
-  if ((*args)[1].is<node::NoneConst>()) {
-    std::erase_if(type.dims, [](const Dim& dim) { return dim.group == 0 && dim.size.is_one(); });
-    return typed_call(op, std::move(type), site, std::move(*args));
-  }
+  if ((*args)[1].is<node::NoneConst>()) return without_ones(op, std::move((*args)[0]), site);
   const auto axis = axis_of((*args)[1], type, site);
   if (!axis) return error_at(site.span);
   if (!type.dims[*axis].size.is_one()) {
