@@ -49,7 +49,7 @@ std::unique_ptr<Schedule> make_multistep(const Call& call) {
 }
 
 std::unique_ptr<Schedule> make_restarts(const Call& call) {
-  const double first = call.needed("first");
+  const double first = call.anywhere("first");
   const double mult = call.number("mult", 1);
   const double final = call.number("final", 0);
   return std::make_unique<Factor>(call.period("warmup", 0), [=](double t) {
@@ -136,8 +136,8 @@ class Cyclic : public Schedule {
   explicit Cyclic(const Call& call)
       : low_(call.number("low", 0)),
         high_(call.number("high", 0)),
-        up_(call.period("up", 2000)),
-        down_(call.period("down", up_)),
+        up_(call.find("up") != nullptr ? call.anywhere("up") : 2000),
+        down_(call.find("down") != nullptr ? call.anywhere("down") : up_),
         gamma_(call.number("gamma", 1)),
         mode_(call.symbol("mode", "triangular")) {}
 
@@ -173,8 +173,15 @@ class Sequential : public Schedule {
         throw error_at(call.value().location, err::wrong_type, "sequential", item.value.to_text(),
                        "(schedule, period)");
       }
-      const double length = updates_in(item.value.items[1].value, call.length(), "sequential");
       Length inner = call.length();
+      // Where a part begins later, the first epochs say nothing of its own.
+      if (!parts_.empty() && !inner.is_even) {
+        inner.of_epochs = [&call](double) {
+          call.need_even("epochs");
+          return 0.0;
+        };
+      }
+      const double length = updates_in(item.value.items[1].value, inner, "sequential");
       inner.total = int64_t(length);
       parts_.push_back({make_schedule(item.value.items[0].value, inner), length});
     }
@@ -236,7 +243,7 @@ class Chain : public Schedule {
 
 std::unique_ptr<Schedule> make_wsd(const Call& call) {
   const double warmup = call.needed("warmup");
-  const double decay = call.needed("decay");
+  const double decay = call.anywhere("decay");
   const double flat = call.total() - warmup - decay;
   const double final = call.number("final", 0);
   const Str shape = call.symbol("shape", "linear");
@@ -311,7 +318,7 @@ constexpr Row kSchedules[] = {
      [](const Call& call) { return make_linear(call, 1, call.number("final", 0), call.number("power", 1)); }},
     {"step",
      [](const Call& call) -> std::unique_ptr<Schedule> {
-       const double every = call.needed("every");
+       const double every = call.anywhere("every");
        const double gamma = call.number("gamma", 0.1);
        return std::make_unique<Factor>(call.period("warmup", 0),
                                        [=](double t) { return std::pow(gamma, std::floor(t / every)); });
@@ -319,7 +326,9 @@ constexpr Row kSchedules[] = {
     {"multistep", make_multistep},
     {"exponential",
      [](const Call& call) -> std::unique_ptr<Schedule> {
-       const double every = call.find("every") != nullptr ? call.needed("every") : call.length().of_epochs(1);
+       const bool is_given = call.find("every") != nullptr;
+       if (!is_given) call.need_even("epochs");
+       const double every = is_given ? call.anywhere("every") : call.length().of_epochs(1);
        const double gamma = call.number("gamma", 1);
        return std::make_unique<Factor>(call.period("warmup", 0),
                                        [=](double t) { return std::pow(gamma, std::floor(t / every)); });

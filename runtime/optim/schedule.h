@@ -17,6 +17,7 @@ struct Length {
   std::function<double(double epochs)> of_epochs;  ///< updates in so many epochs from the start
   std::span<const ScheduleInfo> own = {};          ///< the schedules of the program itself
   std::function<void(const Str&)> warn = {};       ///< of what is allowed and hardly meant
+  bool is_even = true;                             ///< all epochs have as many updates
 };
 
 class Plateau;

@@ -32,6 +32,19 @@ class ScheduleCall : public TakenArguments {
     }
     return updates_in(*given, length_, value().text);
   }
+  /// A length that does not begin where training does. R2006 of one in epochs, if those have not as many updates everywhere.
+  double anywhere(const char* name) const {
+    const Value* given = find(name);
+    if (given != nullptr && given->kind == Value::Kind::Epochs) need_even(given->to_text());
+    return needed(name);
+  }
+  void need_even(const Str& period) const {
+    if (length_.is_even) return;
+    throw with_help(error_at(location(), err::settings_contradict,
+                             fmt::format("{} counts {}, and `accumulate` gives epochs different numbers of updates",
+                                         value().text, period)),
+                    "say it in steps, or list the epochs: `multistep([2 epochs, 4 epochs])`");
+  }
   double total() const {
     const Value* given = find("total");
     if (given != nullptr) return updates_in(*given, length_, value().text);

@@ -76,7 +76,8 @@ Fit::Fit(RunRequest& request)
                              request_.program.schedules,
                              [&](const Str& text) {
                                if (request_.flags.fast_dev_run == 0) request_.progress.warning(text);
-                             }};
+                             },
+                             windows_->is_constant()};
   for (const auto& optimizer : request_.root.state().optimizers) optimizer->schedule(length);
   at_.batch_size = feed_->batch_size();
   feed_->read_ahead_to(settings_.epochs);

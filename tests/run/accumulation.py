@@ -106,6 +106,19 @@ with scratch() as place:
     unwatched = fit(built("watched", "", ", callbacks { EarlyStop(monitor = val.seen, mode = max) }"), folder / "unwatched", "--limit-val", 0)
     check("limit_val = 0: what is watched has no value, a warning", unwatched.returncode == 0 and
           "limit_val = 0: val.seen has no value, which EarlyStop watches" in unwatched.text, unwatched.text)
+    # Epochs of 12, 12, 3 and 3 updates: a period that repeats, or begins later, is not as long everywhere.
+    by_schedule = PROGRAM.replace("SGD(w, lr = 1e-9)", "SGD(w, lr = 1e-9) {{ schedule = [SCHEDULE] }}")
+    for name, schedule, is_right in (
+            ("exponential", "exponential(gamma = 0.5)", False), ("step", "step(2 epochs, gamma = 0.5)", False),
+            ("restarts", "cosine_restarts(1 epoch)", False), ("wsd", "wsd(warmup = 1 epoch, decay = 1 epoch)", False),
+            ("later", "sequential([(constant(), 1 epoch), (constant(), 2 epochs)])", False),
+            ("multistep", "multistep([2 epochs, 3 epochs])", True), ("steps", "step(10 steps, gamma = 0.5)", True),
+            ("warmup", "cosine(warmup = 1 epoch)", True), ("first", "sequential([(constant(), 2 epochs)])", True)):
+        source = folder / f"schedule_{name}.ltr"
+        source.write_text(by_schedule.replace("[SCHEDULE]", schedule).format(trainer=f"accumulate = {BY_EPOCH}", rest=""))
+        ended = fit(build(source, folder), folder / "schedules")
+        told = ended.returncode == 2 and "R2006" in ended.text and "different numbers of updates" in ended.text
+        check(f"{schedule} by epochs that differ: {'trains' if is_right else 'R2006'}", ended.returncode == 0 if is_right else told, ended.text)
     manual = PROGRAM.replace(") {{\n    loss =", ") manual {{\n    opt.zero_grad()\n    loss =").replace("minimize loss", "backward loss\n    opt.step()")
     (folder / "manual.ltr").write_text(manual.format(trainer="", rest=""))
     refused = fit(build(folder / "manual.ltr", folder), folder / "refused", "--set", "trainer.accumulate=by_epoch([(2, 4)])")
