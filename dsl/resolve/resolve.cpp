@@ -29,6 +29,7 @@ struct Resolver {
     const auto [place, is_new] = into.try_emplace(name.text, symbol);
     if (is_new) return;
     sink.report(diag::duplicate_name(name.span, name.text).label(place->second.span, "first here"));
+    if (place->second.kind != kind) place->second = poison(name);  // Nobody knows which of them a use means.
   }
 
   void declare_all(uint32_t index) {

@@ -9,6 +9,15 @@
 
 namespace ltr::cli {
 
+namespace {
+
+bool has_stream(const Data& data, Role role) {
+  return std::any_of(data.streams.begin(), data.streams.end(),
+                     [&](const Data::RoleStream& one) { return one.role == role; });
+}
+
+}  // namespace
+
 GivenParams read_step_params(const Start& start, const StepInfo& step) {
   GivenParams out;
   std::vector<Error> faults;
@@ -17,8 +26,15 @@ GivenParams read_step_params(const Start& start, const StepInfo& step) {
     const bool is_given = start.line.has(param.name);
     const Str text = is_given ? start.line.get(param.name) : Str(param.initial);
     if (!is_given && text.empty() && type != "str") {
-      faults.push_back(with_help(error_at(param.location, err::wrong_type, Str("--") + param.name, "not given", type),
-                                 Str("step ") + step.name + " needs it"));
+      // Fields of the data come from its stream, if there is one.
+      const bool is_lost_field =
+          step.role == Role::Predict && is_tensor_type(type) && !has_stream(*start.data, step.role);
+      faults.push_back(with_help(
+          error_at(param.location, err::wrong_type, Str("--") + param.name, "not given", type),
+          fmt::format("step {} needs it{}", step.name,
+                      is_lost_field
+                          ? fmt::format("; the data {} has no stream `predict` to take it from", start.experiment->data)
+                          : "")));
       continue;
     }
     Value value;

@@ -104,9 +104,11 @@ nlohmann::json made_up(CellKind kind) {
 
 class FieldFacts {
  public:
-  explicit FieldFacts(const Facts& of) : of_(&of) {}
+  FieldFacts(const Facts& of, Str name) : of_(&of), name_(std::move(name)) {}
   /// What is known, once it is.
   const FieldFacts& known() const;
+  /// The same where it is `what` of `wanted` values at least: R3003 if there are fewer, as no number stands for that.
+  const FieldFacts& known(const char* what, int64_t wanted = 1) const;
 
   int64_t missing = 0;
   int64_t count = 0;
@@ -117,6 +119,7 @@ class FieldFacts {
 
  private:
   const Facts* of_;
+  Str name_;
 };
 
 class Facts : public Known {
@@ -129,7 +132,7 @@ class Facts : public Known {
           std::find_if(schema.begin(), schema.end(), [&](const FieldInfo& one) { return field == one.name; });
       if (found == schema.end()) throw error_here(err::schema_differs, "facts", "there is no field " + field);
       columns_.push_back(size_t(found - schema.begin()));
-      fields_.emplace(field, FieldFacts(*this));
+      fields_.emplace(field, FieldFacts(*this, field));
     }
   }
 
@@ -138,6 +141,8 @@ class Facts : public Known {
  protected:
   nlohmann::json compute() const override {
     const StreamState& state = *stream().state();
+    if (!is_mock_data() && state.size() == 0)
+      throw error_at(location(), err::stream_too_short, fmt::format("{} is of a stream without records", name()));
     std::vector<Column> columns;
     for (const size_t at : columns_) columns.emplace_back(cell_kind(state.schema()[at]));
     Record record;
@@ -157,7 +162,7 @@ class Facts : public Known {
     std::map<Str, FieldFacts> fields;
     for (const auto& [name, old] : fields_) {
       const nlohmann::json& from = json.at(name);
-      FieldFacts facts(*this);
+      FieldFacts facts(*this, name);
       facts.missing = from.at("missing");
       facts.count = from.at("count");
       if (from.contains("mean")) {
@@ -196,6 +201,15 @@ const FieldFacts& FieldFacts::known() const {
   return *this;
 }
 
+const FieldFacts& FieldFacts::known(const char* what, int64_t wanted) const {
+  const FieldFacts& facts = known();
+  if (facts.count < wanted) {
+    throw error_at(of_->location(), err::bad_record, fmt::format("{}.{}.{}", of_->name(), name_, what),
+                   fmt::format("{} record has a value of the field {}", facts.count == 0 ? "no" : "one", name_));
+  }
+  return facts;
+}
+
 const Facts* facts(Data& data, const Stream& stream, const Str& name, const std::vector<Str>& fields) {
   auto* made = new Facts(name, stream, fields, current_location());
   data.known.push_back(made);
@@ -204,11 +218,11 @@ const Facts* facts(Data& data, const Stream& stream, const Str& name, const std:
 
 const FieldFacts* field_facts(const Facts* facts, const Str& field) { return &facts->field(field); }
 
-double fact_mean(const FieldFacts* field) { return field->known().mean; }
-double fact_std(const FieldFacts* field) { return field->known().std; }
-double fact_min(const FieldFacts* field) { return field->known().min; }
-double fact_max(const FieldFacts* field) { return field->known().max; }
-double fact_median(const FieldFacts* field) { return field->known().median; }
+double fact_mean(const FieldFacts* field) { return field->known("mean").mean; }
+double fact_std(const FieldFacts* field) { return field->known("std", 2).std; }
+double fact_min(const FieldFacts* field) { return field->known("min").min; }
+double fact_max(const FieldFacts* field) { return field->known("max").max; }
+double fact_median(const FieldFacts* field) { return field->known("median").median; }
 int64_t fact_missing(const FieldFacts* field) { return field->known().missing; }
 int64_t fact_count(const FieldFacts* field) { return field->known().count; }
 int64_t fact_unique(const FieldFacts* field) { return int64_t(field->known().counts.size()); }

@@ -76,13 +76,26 @@ TEST_CASE("classes stand in order, and rare ones weigh more") {
   CHECK(fact_class_weights(town)[1] == 5.0 / 6);
 }
 
-TEST_CASE("facts of nothing are nan") {
+TEST_CASE("facts of nothing are no numbers") {
+  const auto refused = [](auto asked) -> Str {
+    try {
+      asked();
+    } catch (const Error& error) {
+      return Str(error.what());
+    }
+    return "";
+  };
   const Forget forget;
   Data data;
-  const FieldFacts* age = field_facts(facts(data, take(homes(), 0), "seen", {"age"}), "age");
-  CHECK(fact_count(age) == 0);
-  CHECK(std::isnan(fact_mean(age)));
-  CHECK(std::isnan(fact_median(age)));
+  const FieldFacts* of_none = field_facts(facts(data, take(homes(), 0), "seen", {"age"}), "age");
+  CHECK(refused([&] { fact_count(of_none); }).find("seen is of a stream without records") != Str::npos);
+  const FieldFacts* missing = field_facts(facts(data, skip(homes(), 5), "gaps", {"age"}), "age");
+  CHECK(fact_count(missing) == 0);
+  CHECK(fact_missing(missing) == 1);
+  CHECK(refused([&] { fact_median(missing); }).find("no record has a value of the field age") != Str::npos);
+  const FieldFacts* one = field_facts(facts(data, take(homes(), 1), "first", {"age"}), "age");
+  CHECK(fact_mean(one) == fact_max(one));
+  CHECK(refused([&] { fact_std(one); }).find("one record has a value of the field age") != Str::npos);
 }
 
 TEST_CASE("words: special ones, then by falling count, equal counts by code point") {

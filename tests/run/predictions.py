@@ -17,7 +17,13 @@ data Points() {
   train = synthetic(3, point) |> shuffle(1) |> collate(3)
   predict = synthetic(3, point) |> collate(2)
 }
+data Unread() {
+  batch[B] { x: float[B, 2] }
+  fn point(s: {i: int}) -> {x: float[2]} = (x = full(2, 0.5 * s.i))
+  train = synthetic(3, point) |> collate(3)
+}
 MODELS
+experiment unread { data = Unread(), model = One(), trainer { epochs = 1 } }
 """
 MODEL = """
 model {name}() {{
@@ -74,6 +80,11 @@ with scratch() as place:
     check("but lines of JSON", result.returncode == 0 and len(result.stdout.splitlines()) == 3, result.text)
     result = run(program, "predict", "uneven", "--weights", "new", "--write", "-")
     check("outputs of unequal length are refused", result.returncode == 2 and "2 rows of a, but 3 of b" in result.text, result.text)
+    result = run(program, "predict", "unread", "--weights", "new", "--write", "-")
+    check("data without a stream to predict from", result.returncode == 2
+          and "the data Unread has no stream `predict`" in result.text, result.text)
+    result = run(program, "predict", "unread", "--weights", "new", "--write", "-", "--x", "[[1, 2]]")
+    check("but what is given on the line", result.returncode == 0 and json.loads(result.stdout) == {"prediction": [2, 3]}, result.text)
     result = run(program, "predict", "fewer", "--weights", "new", "--write", "-")
     check("as many rows as records", result.returncode == 2 and "1 rows of prediction for a batch of 2" in result.text, result.text)
 finish()

@@ -244,6 +244,20 @@ def arrays(folder):
     case.write("a.npy", near)
     check("one array", case.rows() == [(1, 2), (3, 4)], case.rows())
     case.write("a.npy", near[:-4]).refuses("an array that is cut off", "R3003", "a.npy")
+    case.write("a.npy", npy("<f4", "(2, 3)", struct.pack("<6f", 1, 2, 3, 4, 5, 6)))
+    case.refuses("an array of other sizes", "R3002", "x holds f32[3], the program says float[2]", "write the sizes that it holds")
+
+
+def facts(folder):
+    """What is learnt of a table that has no records, or of a column without values."""
+    case = Case(folder, "facts", """  let table = csv("a.csv") as {age: option[float], city: str}
+  let seen = facts(table)
+  fn of(s: {age: option[float], city: str}) -> {x: float[2]} = (x = full(2, or_else(s.age, seen.age.median)))
+  train = table |> map(of) |> collate(2)""")
+    case.write("a.csv", "age,city\n3,a\n,b\n")
+    check("the median of those that are there", case.rows() == [(3, 3), (3, 3)], case.rows())
+    case.write("a.csv", "age,city\n,a\n,b\n").refuses("the median of no value", "R3003", "seen.age.median", "no record has a value of the field age")
+    case.write("a.csv", "age,city\n").refuses("a table of names alone", "R3005", "has no batch")
 
 
 def sound(folder):
@@ -328,6 +342,7 @@ with scratch() as folder:
     images(folder)
     json_lines(folder)
     arrays(folder)
+    facts(folder)
     databases(folder)
     archives(folder)
     photographs(folder)

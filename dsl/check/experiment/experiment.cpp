@@ -275,6 +275,7 @@ void check_experiment(Context& cx, uint32_t module, const ast::Experiment& ast) 
   check_sets(*merged, typed, scope);
   const auto data = check_wired("data", Kind::Data, *merged, ast, scope);
   if (data) scope.data = find_object(cx, Kind::Data, data->type.decl);
+  scope.lost_data = scope.data == nullptr;
   if (data) refuse_blocks(*data, cx);
   const auto model = check_wired("model", Kind::Model, *merged, ast, scope);
   check_topology(*merged, typed, cx);

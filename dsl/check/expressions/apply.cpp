@@ -29,7 +29,7 @@ Expr call_symbol(const Symbol& symbol, CallSite& site) {
     case SymbolKind::Experiment: break;
   }
   diagnostics::Diagnostic diagnostic = diag::not_callable(site.name_span, "`" + symbol.name + "`");
-  note_hidden(diagnostic, symbol.name, symbol.span, site.scope);
+  note_hidden(diagnostic, symbol.name, symbol.span, site.scope.cx);
   site.scope.cx.report(std::move(diagnostic));
   return error_at(site.span);
 }
@@ -236,8 +236,8 @@ Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope) {
   }
   diagnostics::Diagnostic diagnostic = diag::not_callable(callee.span, "a value of type " + cx.text(callee.type));
   const std::string written = cx.source_text(span);
-  if (const auto* local = callee.get<node::Local>()) note_hidden(diagnostic, local->name, {}, scope);
-  if (const auto* member = callee.get<node::Member>()) note_hidden(diagnostic, member->name, {}, scope);
+  if (const auto* local = callee.get<node::Local>()) note_hidden(diagnostic, local->name, {}, scope.cx);
+  if (const auto* member = callee.get<node::Member>()) note_hidden(diagnostic, member->name, {}, scope.cx);
   if (callee.type.kind == Kind::Weights && written.ends_with("()")) {
     diagnostic.help("it is no function: `{}`", written.substr(0, written.size() - 2))
         .fix({span.source, span.end - 2, span.end}, "");

@@ -404,6 +404,21 @@ bool is_literal(const ast::Expr& expr) {
          expr.get<ast::StrLiteral>() != nullptr;
 }
 
+/// Several schedules where one is wanted, as other libraries take them.
+Expr report_schedules(const ast::List& list, Span span, Scope& scope, const char* what) {
+  std::string parts;
+  for (const ast::Expr& one : list.elements)
+    parts += (parts.empty() ? "(" : ", (") + scope.cx.source_text(one.span) + ", PERIOD)";
+  diagnostics::Diagnostic diagnostic = diag::wrong_argument(span, std::string(what) + " must be schedule, not a list");
+  diagnostic.help("one after the other they are `sequential([{}])`, each for its period", parts);
+  if (list.elements.size() == 2) {
+    diagnostic.help("both at once, their factors multiplied, are `chain({}, {})`",
+                    scope.cx.source_text(list.elements[0].span), scope.cx.source_text(list.elements[1].span));
+  }
+  scope.cx.report(std::move(diagnostic));
+  return error_at(span);
+}
+
 Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const char* what) {
   const Type& inner = wanted.kind == Kind::Option && !wanted.fields.empty() ? wanted.fields[0].type : wanted;
   // Settings of a closed kind read their own words first.
@@ -444,6 +459,7 @@ Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const cha
   }
   if (inner.kind == Kind::Series && expr.get<ast::NoneLiteral>() == nullptr) return check_series(expr, inner, scope);
   if (inner.kind == Kind::Schedule) {
+    if (const auto* list = expr.get<ast::List>()) return report_schedules(*list, expr.span, scope, what);
     if (auto own = check_own_schedule(expr, scope)) return std::move(*own);
     const auto* call = expr.get<ast::Call>();
     const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : expr.get<ast::NameRef>();

@@ -111,11 +111,23 @@ bool lacks_params(const Scope& scope) {
   return (scope.owner != nullptr && lacks(scope.owner->params)) || (scope.info != nullptr && lacks(scope.info->params));
 }
 
-void note_hidden(diagnostics::Diagnostic& diagnostic, const std::string& name, Span declared, const Scope& scope) {
-  const resolve::ModuleGraph& graph = scope.cx.graph;
+void note_hidden(diagnostics::Diagnostic& diagnostic, const std::string& name, Span declared, const Context& cx) {
+  const resolve::ModuleGraph& graph = cx.graph;
   if (!graph.prelude.contains(name) && !graph.stages.contains(name)) return;
   if (!declared.is_empty()) diagnostic.label(declared, "this `{}` hides that of the library", name);
   diagnostic.note("the library has a `{}`, too, which the name hides here", name).help("choose another name for it");
+}
+
+void note_hiding(diagnostics::Diagnostic& diagnostic, Span place, Span use, const Context& cx) {
+  if (place.is_empty()) return;
+  const resolve::Module& module = cx.graph.modules[cx.graph.module_of(place.source)];
+  if (module.is_library) return;
+  for (const auto& [name, symbol] : module.symbols) {
+    const auto is_around = [whole = symbol.decl != nullptr ? symbol.decl->span : Span{}](Span inner) {
+      return whole.source == inner.source && whole.begin <= inner.begin && inner.end <= whole.end;
+    };
+    if (is_around(place) && !is_around(use)) note_hidden(diagnostic, name, {}, cx);
+  }
 }
 
 }  // namespace ltr::check

@@ -43,6 +43,7 @@ struct Scope {
   std::map<std::string, AtomId>* missing_binders = nullptr;
   const DefaultParams* default_params = nullptr;  ///< in the default of a parameter
   const ObjectInfo* data = nullptr;               ///< in an experiment: the wired data
+  bool lost_data = false;                         ///< there: it was said that nobody knows which it is
   std::string let_name;                           ///< of the `let` of data whose value is read
   std::string own_param;                          ///< in a member's initialiser: the param of the same name is meant
   uint32_t signature_group = 0;  ///< in the signature of a block parameter: what all its `...` stand for
@@ -97,7 +98,9 @@ bool help_qualifier(diagnostics::Diagnostic& diagnostic, const std::string& name
 /// `is_called` in what it is assigned itself, and so is that of a function.
 bool help_late_name(diagnostics::Diagnostic& diagnostic, const ast::Name& name, bool is_called, const Scope& scope);
 /// Adds that what is called `name` hides something of the library, and that it is `declared` there.
-void note_hidden(diagnostics::Diagnostic& diagnostic, const std::string& name, Span declared, const Scope& scope);
+void note_hidden(diagnostics::Diagnostic& diagnostic, const std::string& name, Span declared, const Context& cx);
+/// The same of the declaration of the program that `place` is in, where it is used from elsewhere.
+void note_hiding(diagnostics::Diagnostic& diagnostic, Span place, Span use, const Context& cx);
 /// Whether `name` means something where the scope is.
 bool is_in_scope(const std::string& name, const Scope& scope);
 /// Reports E0301 with the nearest name.

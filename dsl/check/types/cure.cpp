@@ -134,6 +134,19 @@ bool is_element(const Type& list, const Type& tuple) {
                             [](const TypeField& a, const TypeField& b) { return a.type.kind == b.type.kind; });
 }
 
+/// A number where a tensor of some dims is wanted: one that holds it everywhere, if its sizes have names.
+void cure_number(diagnostics::Diagnostic& diagnostic, const std::string& text, const Type& wanted, const Context& cx) {
+  const std::vector<Dim>& dims = wanted.dims;
+  if (dims.size() == 1 && dims[0].group == 0 && dims[0].size.is_one())
+    return void(diagnostic.help("`[{}]` has one element", text));
+  std::string sizes;
+  for (const Dim& dim : dims) {
+    if (dim.group != 0) return;
+    sizes += cx.text(dim.size) + ", ";
+  }
+  diagnostic.help("of these sizes it is `full({}{})`", sizes, text);
+}
+
 }  // namespace
 
 bool has_several_elements(const Type& tensor) {
@@ -224,8 +237,8 @@ void add_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given, const 
     diagnostic.help("a tuple has round brackets: `({})`", text.substr(1, text.size() - 2));
   } else if (wanted.is_tensor() && have.kind == Kind::List && has_numbers) {
     diagnostic.help("a list becomes a tensor by `stack`: `stack({})`", text);
-  } else if (wanted.is_tensor() && have.is_host_number() && wanted.dims.size() == 1) {
-    diagnostic.help("`[{}]` has one element", text);
+  } else if (wanted.is_tensor() && have.is_host_number() && !wanted.dims.empty()) {
+    cure_number(diagnostic, text, wanted, cx);
   } else if (wanted.is_tensor() && have.kind == Kind::Tuple) {
     diagnostic.help("it is a tuple: take it apart, `a, b = {}`", text);
   } else if (have.kind == Kind::Function && wanted.kind != Kind::Function && !have.name.empty()) {

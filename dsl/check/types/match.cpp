@@ -24,6 +24,7 @@ void report_false(const Requirement& requirement, Span use, Context& cx) {
   const Span asked_at = is_own ? requirement.use : requirement.origin;
   const auto with_origin = [&](diagnostics::Diagnostic diagnostic) {
     if (asked_at != use && !asked_at.is_empty()) diagnostic.label(asked_at, "required here");
+    note_hiding(diagnostic, asked_at, use, cx);
     cx.report(std::move(diagnostic));
   };
   if (requirement.is_window) {

@@ -383,7 +383,8 @@ LTR_EXPORT Tensor triu(const Tensor& x, int64_t diagonal);
 /// The diagonal of the axes `a` and `b`, as last axis.
 LTR_EXPORT Tensor diagonal(const Tensor& x, int64_t offset, int64_t a, int64_t b);
 /// Borders added; `sizes` are before and after, the last axis first, as in PyTorch. Those that `reflect` mirrors are less
-/// than there is, those of `circular` as much at most; `value` is what `constant` fills with.
+/// than there is, those of `circular` as much at most, and other borders than `constant` ones want one or two axes in front;
+/// `value` is what `constant` fills with.
 LTR_EXPORT Tensor pad(const Tensor& x, const Ints& sizes, const Str& mode, double value);
 /// Images of another size. `nearest` repeats pixels, the others weigh neighbours; with `align_corners` the centres of
 /// the corner pixels stay where they are. As PyTorch's interpolate, without antialiasing.

@@ -38,11 +38,13 @@ DenseColumn array_column(doors::NpyArray array, const FieldInfo& wanted, const S
     throw error_here(err::schema_differs, place, fmt::format("{} is one number, not one for each record", wanted.name));
   const at::ScalarType stored = stored_type(array.dtype).value();
   const FieldInfo found{wanted.name, dtype_of(stored), {array.shape.begin() + 1, array.shape.end()}, ""};
-  if (!holds(stored, wanted) || wanted.dims != found.dims) {
-    throw with_help(
+  const bool is_held = holds(stored, wanted);
+  if (!is_held || wanted.dims != found.dims) {
+    const Error error =
         error_here(err::schema_differs, place,
-                   fmt::format("{} holds {}, the program says {}", wanted.name, type_text(found), type_text(wanted))),
-        "write what it holds; a map converts: `x.to(float)`");
+                   fmt::format("{} holds {}, the program says {}", wanted.name, type_text(found), type_text(wanted)));
+    throw with_help(error, is_held ? "write the sizes that it holds; a map shapes them: `x.reshape(…)`"
+                                   : "write what it holds; a map converts: `x.to(float)`");
   }
   convert(array, stored, field_type(wanted));
   const auto width = size_t(row_bytes(wanted));

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "dsl/check/library/shape_rules/rules.h"
@@ -19,6 +20,20 @@ bool require_inside(const std::string& mode, const Polynomial& border, const Pol
   requirement.origin = use;
   requirement.is_where = true;
   return require(std::move(requirement), use, scope);
+}
+
+/// Other borders than constant ones are of axes behind one or two others.
+bool require_front(const std::string& mode, size_t axes, const Expr& tensor, Scope& scope) {
+  const std::vector<Dim>& dims = tensor.type.dims;
+  const bool has_groups = std::any_of(dims.begin(), dims.end(), [](const Dim& dim) { return dim.group != 0; });
+  if (mode == "constant" || has_groups || dims.size() == axes + 1 || dims.size() == axes + 2) return true;
+  const std::string what = axes == 1 ? "an axis" : std::to_string(axes) + " axes";
+  scope.cx.report(diag::wrong_argument(tensor.span, "`" + mode + "` makes borders of " + what +
+                                                        " behind one or two others, and this is " +
+                                                        scope.cx.text(tensor.type))
+                      .help("{}", dims.size() == axes ? "`.unsqueeze(0)` puts one in front, `.squeeze(0)` takes it away"
+                                                      : "`flatten` makes one axis of several in front"));
+  return false;
 }
 
 /// What fills is a number of the tensor's kind, and only a constant border has one.
@@ -51,6 +66,7 @@ Expr rule_pad(const FnInfo& op, CallSite& site) {
   }
   const auto* symbol = (*args)[2].get<node::Symbol>();
   const std::string mode = symbol != nullptr ? symbol->text : "";
+  if (!require_front(mode, sizes.size() / 2, (*args)[0], site.scope)) return error_at(site.span);
   if (!check_fill((*args)[3], mode, type, site.scope)) return error_at(site.span);
   AtomTable& atoms = site.scope.cx.program.atoms;
   for (size_t i = 0; i < sizes.size(); i += 2) {
