@@ -43,6 +43,7 @@ std::string value_of(const std::string& header, const std::string& key) {
 NpyArray read_npy(const std::string& path) { return parse_npy(read_file(path), path); }
 
 NpyArray parse_npy(std::string bytes, const std::string& path) {
+  if (bytes.starts_with("PK")) throw FormatError(path, 0, "not an npy file, but an archive of some: `npz` reads it");
   if (bytes.size() < 10 || bytes.compare(0, 6, "\x93NUMPY") != 0) throw FormatError(path, 0, "not an npy file");
   const bool is_short = bytes[6] == 1;
   if (!is_short && bytes.size() < 12) throw FormatError(path, bytes.size(), "the header ends early");
@@ -72,7 +73,7 @@ NpyArray parse_npy(std::string bytes, const std::string& path) {
     number.clear();
   }
   if (value_of(header, "fortran_order") != "False" && array.shape.size() > 1) {
-    throw FormatError(path, start, "Fortran order is not supported");
+    throw FormatError(path, start, "its numbers lie column by column: save `np.ascontiguousarray(x)`");
   }
   if (bytes.size() - start - length != wanted) {
     throw FormatError(path, bytes.size(), "size of data and shape differ");

@@ -199,6 +199,8 @@ TEST_CASE("numbers keep to their ranges, whoever gives them, and all that is giv
     settings.add_defaults();
     return settings.faults.empty() ? "" : settings.faults[0].message;
   };
+  CHECK(fault_of("trainer.epochs", "99999999999999999999") ==
+        "trainer.epochs is \"99999999999999999999\", but a whole number between -2^63 and 2^63 - 1 is wanted");
   CHECK(fault_of("trainer.val_every", "0 epochs") == "trainer.val_every 0 epochs does not satisfy `val_every > 0`");
   CHECK(fault_of("trainer.val_every", "0.5 steps") == "trainer.val_every 0.5 steps does not satisfy `val_every > 0`");
   CHECK(fault_of("trainer.val_every", "0.25 epochs").empty());

@@ -360,7 +360,9 @@ Option<Value> parse_value(const Str& given, const Str& type, Str& wanted) {
   Option<Value> value = Reader(text).whole();
   const Kind kind = value ? value->kind : Kind::None;
   if (type == "int") {
-    wanted = "a whole number";
+    const size_t first = text.starts_with('-') ? 1 : 0;
+    const bool is_whole = text.size() > first && text.find_first_not_of("0123456789_", first) == Str::npos;
+    wanted = is_whole ? "a whole number between -2^63 and 2^63 - 1" : "a whole number";
     if (kind == Kind::Float && std::floor(value->real) == value->real && std::abs(value->real) < 9e15) {
       return Value(int64_t(value->real));  // 1e5
     }

@@ -244,6 +244,9 @@ def arrays(folder):
     case.write("a.npy", near)
     check("one array", case.rows() == [(1, 2), (3, 4)], case.rows())
     case.write("a.npy", near[:-4]).refuses("an array that is cut off", "R3003", "a.npy")
+    case.write("a.npy", near.replace(b"False", b"True ")).refuses("an array of columns", "R3003", "a.npy", "np.ascontiguousarray")
+    npz(case.folder / "a.npy", near=near)
+    case.refuses("an archive for an array", "R3003", "a.npy", "`npz` reads it")
     case.write("a.npy", npy("<f4", "(2, 3)", struct.pack("<6f", 1, 2, 3, 4, 5, 6)))
     case.refuses("an array of other sizes", "R3002", "x holds f32[3], the program says float[2]", "write the sizes that it holds")
 

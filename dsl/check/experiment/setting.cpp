@@ -127,6 +127,11 @@ bool check_pairs(const node::Call& call, Context& cx) {
     return false;
   }
   const auto* pairs = call.op == library::Id::ByEpoch ? cx.at(call.args[0].value).get<node::List>() : nullptr;
+  if (pairs != nullptr && pairs->elements.empty()) {
+    cx.report(diag::wrong_argument(cx.at(call.args[0].value).span, "`by_epoch` takes at least one pair")
+                  .help("`by_epoch([(0, 1), (4, 8)])`"));
+    return false;
+  }
   std::optional<int64_t> before;
   for (const ExprId id : pairs != nullptr ? pairs->elements : ExprIds{}) {
     const auto* pair = cx.at(id).get<node::Tuple>();

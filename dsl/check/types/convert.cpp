@@ -52,7 +52,7 @@ Expr fail(const ExprView& expr, const Type& wanted, Scope& scope, const std::str
   const bool is_of_record = scope.owner != nullptr && scope.owner->kind == Kind::Data;
   if (is_of_record && wanted.is_host_number() && expr.type.is_tensor() && expr.type.dims.empty())
     diagnostic.help("declare it as the tensor that it is: `{}`", scope.cx.text(expr.type));
-  else if (!help_of_argument(diagnostic, what))
+  else if (!expr.type.is_tensor() || !help_of_argument(diagnostic, what))
     add_cure(diagnostic, expr, wanted, scope.cx);
   if (is_of_another_kind(expr.type, wanted)) forget(expr, diagnostic, scope);
   scope.cx.report(std::move(diagnostic));

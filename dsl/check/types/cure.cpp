@@ -77,6 +77,8 @@ void cure_text(diagnostics::Diagnostic& diagnostic, const ExprView& given, const
   } else if (is_choice || (wanted.is_host_number() && is_number(text)) || (is_period && is_quantity(text))) {
     diagnostic.help("without quotes: `{}`", text);
     if (is_choice) diagnostic.fix(given.span, text);
+  } else if (wanted.kind == Kind::Duration) {
+    diagnostic.help("a time is a number with its unit, such as `90 s`, `30 min` or `2 h`");
   } else if (wanted.kind == Kind::Secret) {
     diagnostic.help("a secret stands in the environment, and its name here: `env(\"NAME\")`");
   } else if (wanted.kind == Kind::Tokenizer) {

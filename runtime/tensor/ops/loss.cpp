@@ -194,8 +194,8 @@ Tensor gaussian_nll(const Tensor& x, const Tensor& target, const Tensor& varianc
   return guarded([&] {
     check_same(In(x), In(target));
     const at::Tensor v = wide_aten(variance);
-    // As in PyTorch the floor lets the gradient pass.
-    const at::Tensor floored = v + (at::clamp_min(v, eps) - v).detach();
+    // As in PyTorch the floor lets the gradient pass. A variance below 0 is none.
+    const at::Tensor floored = v + (at::where(v < 0, at::log(v), at::clamp_min(v, eps)) - v).detach();
     return give(reduced(0.5 * (at::log(floored) + at::square(wide_aten(x) - wide_aten(target)) / floored), reduction));
   });
 }

@@ -1,8 +1,10 @@
 """A browser to look at pages with: Chromium, spoken to over a pipe. Python's standard library alone."""
+import contextlib
 import itertools
 import json
 import os
 import shutil
+import signal
 import subprocess
 import time
 
@@ -19,7 +21,7 @@ class Browser:
         self._process = subprocess.Popen(
             ["sh", "-c", f'exec "$0" "$@" 3<&{read} 4>&{write}', PROGRAM, "--headless", "--no-sandbox", "--disable-gpu",
              "--remote-debugging-pipe", f"--user-data-dir={folder}/browser", "about:blank"],
-            pass_fds=(read, write), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            pass_fds=(read, write), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         os.close(read)
         os.close(write)
         self._numbers, self._kept = itertools.count(1), b""
@@ -34,8 +36,13 @@ class Browser:
         return self
 
     def __exit__(self, *_):
-        self._process.kill()
-        self._process.wait()
+        # Its helpers write into the profile for as long as they live.
+        end = time.monotonic() + 20
+        with contextlib.suppress(ProcessLookupError):
+            while time.monotonic() < end:
+                os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.poll()
+                time.sleep(0.05)
         os.close(self._to)
         os.close(self._from)
 

@@ -31,6 +31,8 @@ bool has_rank_of_labels(const Type& logits, const Given& target, CallSite& site)
       target.span, "`target` of `cross_entropy` must be " + cx.text(wanted) + ", not " + cx.text(labels));
   if (labels.dims.size() == logits.dims.size() && labels.dims[1].size.is_one()) {
     diagnostic.help("`.squeeze(1)` takes the dim of size 1 away");
+  } else {
+    help_of_argument(diagnostic, "`target` of `cross_entropy`");
   }
   cx.report(std::move(diagnostic));
   return false;

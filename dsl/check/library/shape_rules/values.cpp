@@ -1,7 +1,26 @@
+#include <set>
+
 #include "dsl/check/library/library_call.h"
 #include "dsl/check/library/shape_rules/rules.h"
 
 namespace ltr::check {
+
+namespace {
+
+/// E0309 if a class stands twice among those that are written.
+bool has_twice(const ast::Expr& classes, Scope& scope) {
+  const auto* list = classes.get<ast::List>();
+  std::set<std::string> seen;
+  for (const ast::Expr& one : list != nullptr ? list->elements : std::vector<ast::Expr>()) {
+    const std::string text = scope.cx.source_text(one.span);
+    if (one.get<ast::StrLiteral>() == nullptr || seen.insert(text).second) continue;
+    scope.cx.report(diag::wrong_argument(one.span, "the class " + text + " stands twice: its number is the first"));
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 /// Of a host option the result is the host value; of tensors the signature says it all.
 Expr rule_or_else(const FnInfo& op, CallSite& site) {
@@ -39,6 +58,8 @@ Expr rule_class_of(const FnInfo& op, CallSite& site) {
       return error_at(site.span);
     }
   }
+  if (site.given.size() > 1 && site.given[1].value != nullptr && has_twice(*site.given[1].value, scope))
+    return error_at(site.span);
   return call_by_signature(op, site);
 }
 

@@ -72,13 +72,14 @@ bool bce(Lowering& to) {
   });
 }
 
-/// (log v + (x - y)² / v) / 2, of a variance that is broadcast.
+/// (log v + (x - y)² / v) / 2, of a variance that is broadcast; nan if it is below 0.
 bool gaussian_nll(Lowering& to) {
   const ValueId variance = to.argument(2);
   if (!to.is_f32({variance})) return false;
   return loss(to, 4, [&](PointProgram& p, Ref x, Ref y) {
-    const Ref v = p.step(Point::at_least, p.load(expanded(to.layout(variance), p.sizes), DType::F32),
-                         p.number(to.node().host<double>(3)));
+    const Ref given = p.load(expanded(to.layout(variance), p.sizes), DType::F32);
+    const Ref floored = p.step(Point::at_least, given, p.number(to.node().host<double>(3)));
+    const Ref v = p.step(Point::choose, p.step(Point::lt, given, p.number(0)), p.step(Point::log, given), floored);
     const Ref far = p.step(Point::div, p.step(Point::square, p.step(Point::sub, x, y)), v);
     return p.step(Point::mul, p.step(Point::add, p.step(Point::log, v), far), p.number(0.5));
   });
