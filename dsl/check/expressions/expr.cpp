@@ -410,7 +410,12 @@ Expr report_schedules(const ast::List& list, Span span, Scope& scope, const char
   for (const ast::Expr& one : list.elements)
     parts += (parts.empty() ? "(" : ", (") + scope.cx.source_text(one.span) + ", PERIOD)";
   diagnostics::Diagnostic diagnostic = diag::wrong_argument(span, std::string(what) + " must be schedule, not a list");
-  diagnostic.help("one after the other they are `sequential([{}])`, each for its period", parts);
+  if (list.elements.size() == 1) {
+    const std::string only = scope.cx.source_text(list.elements[0].span);
+    diagnostic.help("without brackets: `{}`", only).fix(span, only);
+  } else if (!list.elements.empty()) {
+    diagnostic.help("one after the other they are `sequential([{}])`, each for its period", parts);
+  }
   if (list.elements.size() == 2) {
     diagnostic.help("both at once, their factors multiplied, are `chain({}, {})`",
                     scope.cx.source_text(list.elements[0].span), scope.cx.source_text(list.elements[1].span));

@@ -29,9 +29,10 @@ bool has_rank_of_labels(const Type& logits, const Given& target, CallSite& site)
   Context& cx = site.scope.cx;
   diagnostics::Diagnostic diagnostic = diag::wrong_rank(
       target.span, "`target` of `cross_entropy` must be " + cx.text(wanted) + ", not " + cx.text(labels));
-  if (labels.dims.size() == logits.dims.size() && labels.dims[1].size.is_one()) {
+  const bool has_classes = labels.dims.size() == logits.dims.size();
+  if (has_classes && labels.dims[1].size.is_one()) {
     diagnostic.help("`.squeeze(1)` takes the dim of size 1 away");
-  } else {
+  } else if (has_classes) {
     help_of_argument(diagnostic, "`target` of `cross_entropy`");
   }
   cx.report(std::move(diagnostic));
