@@ -150,6 +150,7 @@ Loader::Impl::Impl(const Stream& from, LoaderOptions chosen) : stream(from), opt
   }
   if (state.prefetch() >= 0) options.prefetch = int(state.prefetch());
   options.workers = std::max(options.workers, 0);
+  const DeviceScope on_host(c10::kCPU);  // stages may read records for their plan
   state.check();
   state.plan();
 }

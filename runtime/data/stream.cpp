@@ -4,6 +4,7 @@
 
 #include "runtime/api/error.h"
 #include "runtime/data/rows.h"
+#include "runtime/tensor/device.h"
 
 namespace ltr {
 
@@ -47,6 +48,7 @@ bool is_of_record(const Error& error) {
 }
 
 Early read_early(const StreamState& stream, int64_t index, Record& out) {
+  const DeviceScope on_host(c10::kCPU);
   try {
     return stream.read({0, index}, out) ? Early::Good : Early::LeftOut;
   } catch (const Error& error) {

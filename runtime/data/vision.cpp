@@ -51,7 +51,7 @@ Tensor random_affine(const Tensor& image, double degrees, double translate, cons
   const double shift_y = std::round(uniform(-translate, translate) * double(height));
   const double factor = uniform(std::get<0>(scale), std::get<1>(scale));
   const Projection place = inverse_affine({.degrees = angle, .shift_x = shift_x, .shift_y = shift_y, .scale = factor});
-  return give(warped(in, place).to(In(image)->device()));
+  return give(back_to(image, warped(in, place)));
 }
 
 Tensor image_grid(const Tensor& images, int64_t columns) {

@@ -121,7 +121,7 @@ Tensor shares_of(const Tensor& labels, int64_t classes, double own, const at::Te
 }  // namespace
 
 Tensor equalize(const Tensor& image) {
-  return guarded([&] { return give(equalized(on_host(In(image)))); });
+  return guarded([&] { return give(back_to(image, equalized(on_host(In(image))))); });
 }
 
 Tensor sharpness(const Tensor& image, double factor) {
@@ -142,7 +142,7 @@ Tensor random_perspective(const Tensor& image, double distortion, double p) {
     to.at[1] = {right - double(draw_below(most_x)), double(draw_below(most_y))};
     to.at[2] = {right - double(draw_below(most_x)), bottom - double(draw_below(most_y))};
     to.at[3] = {double(draw_below(most_x)), bottom - double(draw_below(most_y))};
-    return give(warped(in, perspective(from, to, width, height)).to(In(image)->device()));
+    return give(back_to(image, warped(in, perspective(from, to, width, height))));
   });
 }
 
@@ -155,7 +155,7 @@ Tensor rand_augment(const Tensor& image, int64_t ops, int64_t magnitude) {
       const double sign = draw(0, 1) <= 0.5 ? -1 : 1;
       out = applied(out, operation, magnitude, sign, most);
     }
-    return give(out);
+    return give(back_to(image, out));
   });
 }
 
@@ -165,7 +165,7 @@ Tensor trivial_augment(const Tensor& image) {
     const auto operation = Operation(draw_below(kOperations));
     const int64_t bin = draw_below(kBins);
     const double sign = draw(0, 1) <= 0.5 ? -1 : 1;
-    return give(applied(on_host(In(image)), operation, bin, sign, most));
+    return give(back_to(image, applied(on_host(In(image)), operation, bin, sign, most)));
   });
 }
 

@@ -67,8 +67,8 @@ Both random_resized_crop_pair(const Tensor& image, const Tensor& mask, int64_t h
 Both random_rotation_pair(const Tensor& image, const Tensor& mask, double degrees, int64_t outside) {
   return guarded([&]() -> Both {
     const Projection place = inverse_affine({.degrees = draw(-degrees, degrees)});
-    return {give(warped(on_host(In(image)), place)),
-            give(warped(on_host(In(mask)), place, Between::Nearest, double(outside)))};
+    return {give(back_to(image, warped(on_host(In(image)), place))),
+            give(back_to(mask, warped(on_host(In(mask)), place, Between::Nearest, double(outside))))};
   });
 }
 

@@ -38,6 +38,7 @@ class Adam : public Rule {
 
  private:
   bool update_elements(const Update& up) const {
+    if (!fits_kernel(up)) return false;  // the counts of steps lie with the weights, maybe where the host cannot read
     const Decay by_weight{.sign = maximize_ ? -1.0F : 1.0F,
                           .l2 = float(decoupled_ ? 0 : weight_decay),
                           .shrink = float(decoupled_ ? 1 - up.lr * weight_decay : 1)};

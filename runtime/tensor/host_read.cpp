@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "runtime/tensor/device.h"
+#include "runtime/tensor/handle.h"
 
 namespace ltr {
 
@@ -29,6 +30,8 @@ at::Tensor on_host(const at::Tensor& tensor) {
   reads.fetch_add(1, std::memory_order_relaxed);
   return tensor.detach().cpu();
 }
+
+at::Tensor back_to(const Tensor& given, const at::Tensor& made) { return made.to(In(given)->device()); }
 
 int64_t host_reads() { return reads.load(std::memory_order_relaxed); }
 

@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "ltr/api.h"
+
 namespace ltr {
 
 /// The number of a tensor of one element. Waits for the device, and counts.
@@ -16,6 +18,8 @@ double read_number(const at::Tensor& scalar);
 int64_t read_whole_number(const at::Tensor& scalar);
 /// `tensor` in host memory; itself if it lies there. Waits for the device, and counts.
 at::Tensor on_host(const at::Tensor& tensor);
+/// What the host made of `given`, to where that lies.
+at::Tensor back_to(const Tensor& given, const at::Tensor& made);
 /// How many such reads this process made.
 int64_t host_reads();
 

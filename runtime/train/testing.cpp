@@ -7,6 +7,7 @@
 
 #include "runtime/data/loader.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/tensor/host_read.h"
 #include "runtime/tensor/mode.h"
 #include "runtime/tensor/precision.h"
 #include "runtime/tensor/random.h"
@@ -191,11 +192,11 @@ bool gradcheck(Context& cx, const Callable<Tensor, Tensor>& f, const Tensor& giv
       if (y.requires_grad()) gradient = torch::autograd::grad({y}, {x}, {}, {}, false, true)[0];
     }
     const NoGrad no_grad;
-    const at::Tensor analytic = gradient.defined() ? gradient.contiguous() : at::zeros_like(x);
-    at::Tensor probe = x.detach().clone();
+    const at::Tensor analytic = gradient.defined() ? on_host(gradient).contiguous() : at::zeros(x.sizes(), at::kDouble);
+    at::Tensor probe = on_host(x).clone();
     double* data = probe.mutable_data_ptr<double>();
     const double* expected = analytic.const_data_ptr<double>();
-    const auto value = [&] { return along(probe.clone()).item<double>(); };
+    const auto value = [&] { return along(probe.to(x.device(), at::kDouble, false, true)).item<double>(); };
     for (int64_t i = 0; i < probe.numel(); i++) {
       const double before = data[i];
       data[i] = before + kStep;

@@ -101,7 +101,8 @@ def main():
         source.write_text(NET)
         program = build(source, folder)
         compare("net", program, folder)
-        compare("net in f64", program, folder, "--precision", "f64")
+        for precision in ("f64", "bf16"):
+            compare(f"net in {precision}", program, folder, "--precision", precision)
         compare("net with windows of two batches", program, folder, "--set", "trainer.accumulate=2")
         same_bits(program, folder)
         described(program, folder)

@@ -104,6 +104,14 @@ def equal_bits(program, folder):
     return on_cpu, first
 
 
+def unwatched(program, folder, whole):
+    """Nothing holds an update back: the same weights, and a run without a folder."""
+    _, other = trained(program, folder / "unwatched", "--set", "trainer.nan=raise")
+    check("nan = raise: equal weights", other[1] == whole[1])
+    result = run(program, "fit", "--bare", "--devices", "cuda", "--steps", 20)
+    check("--bare trains", result.returncode == 0, result.text)
+
+
 def resumes(program, folder, whole):
     code, text = interrupt(program, folder / "stopped", 7, signal.SIGTERM, "--epochs", 5, "--devices", "cuda")
     check("a stop is asked for", code in (0, 75), text)
@@ -158,6 +166,7 @@ with scratch() as place:
     iris = build(EXAMPLES / "iris.ltr", folder)
     facts(iris, folder)
     on_cpu, whole = equal_bits(iris, folder)
+    unwatched(iris, folder, whole)
     resumes(iris, folder, whole)
     finders(iris, folder)
     precisions(iris, folder, on_cpu)

@@ -46,7 +46,8 @@ if DEVICE == "cuda":
         print("skipped: there is no GPU")
         sys.exit(77)
     os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"
-    torch.use_deterministic_algorithms(True)
+    # Of the classes of pixels PyTorch has no deterministic loss there: a warning, and sums in another order.
+    torch.use_deterministic_algorithms(True, warn_only=True)
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "run/support"))
 from harness import EXAMPLES, LTRC  # noqa: E402

@@ -12,6 +12,7 @@
 #include "runtime/data/sources/columns.h"
 #include "runtime/data/stages/pack.h"
 #include "runtime/data/stream.h"
+#include "runtime/tensor/device.h"
 #include "runtime/tensor/handle.h"
 
 namespace ltr {
@@ -67,6 +68,7 @@ class Pack : public Stage {
   /// Reads each record once: how many ids it has, and which, as far as they may be kept.
   void look() const {
     std::call_once(looked_, [&] {
+      const DeviceScope on_host(c10::kCPU);
       begins_ = {0};
       ids_ = NarrowInts();
       are_kept_ = true;

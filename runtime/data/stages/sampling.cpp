@@ -15,6 +15,7 @@
 #include "runtime/data/rows.h"
 #include "runtime/data/stages/strata.h"
 #include "runtime/data/stream.h"
+#include "runtime/tensor/device.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/random.h"
 
@@ -33,6 +34,7 @@ std::vector<double> weights_of(const Stream& stream, size_t column) {
   const FieldInfo& field = state.schema()[column];
   std::vector<double> weights(size_t(state.size()), is_mock_data() ? 1.0 : 0.0);
   Record record;
+  const DeviceScope on_host(c10::kCPU);
   for (int64_t i = 0; i < state.size() && !is_mock_data(); ++i) {
     if (!state.read({0, i}, record)) continue;
     const Cell& cell = record[column];
