@@ -181,7 +181,8 @@ bool gradcheck(Context& cx, const Callable<Tensor, Tensor>& f, const Tensor& giv
     const auto along = [&](const at::Tensor& x) {
       seed_random(key);
       const at::Tensor y = aten(f(give(x)));
-      if (!direction.defined()) direction = at::cos(at::arange(1, y.numel() + 1, at::kDouble)).view(y.sizes());
+      if (!direction.defined())
+        direction = at::cos(at::arange(1, y.numel() + 1, y.options().dtype(at::kDouble))).view(y.sizes());
       return at::sum(y.to(at::kDouble) * direction);
     };
     const at::Tensor x = In(given)->detach().to(at::kDouble).clone(at::MemoryFormat::Contiguous).requires_grad_(true);
