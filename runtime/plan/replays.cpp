@@ -1,6 +1,7 @@
 #include "runtime/plan/replays.h"
 
 #include <ATen/ATen.h>
+#include <c10/util/ScopeExit.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -77,6 +78,9 @@ void Replays::capture() {
     if (!other.defined()) other = give(held.detach().requires_grad_(true));
     reference_.set(id, other);
   }
+  // A weight is cast once for all of them, as in a step op by op: its gradient is the sum of narrow ones. No other step finds the casts.
+  forget_casts();
+  const auto forget = c10::make_scope_exit([] { forget_casts(); });
   for (size_t at = 0; at < stretches_.size(); ++at) {
     const Stretch& stretch = stretches_[at];
     segments_[at].reserve(stretch.end - stretch.begin);  // They are pointed at.
@@ -164,8 +168,7 @@ bool Replays::capture(std::vector<Segment>& into, size_t begin, size_t end) {
     }
   }
   for (const auto& [id, place] : segment.places) reference_.set(id, give(place));
-  // Casts of weights are kept for a step, but not where the next one finds them.
-  forget_casts();
+  CastsThen casts;
   try {
     segment.replay = accelerator()->capture(draws, [this, begin, end, made] {
       reference_.run(begin, end);
@@ -175,7 +178,7 @@ bool Replays::capture(std::vector<Segment>& into, size_t begin, size_t end) {
     });
   } catch (const std::exception& error) {
     for (const auto& [id, value] : before) reference_.set(id, value);
-    forget_casts();
+    casts.put_back();
     const size_t refused = std::clamp(reference_.position(), begin, end - 1);
     if (refusal_.empty()) {
       const Str said = error.what();
@@ -188,7 +191,6 @@ bool Replays::capture(std::vector<Segment>& into, size_t begin, size_t end) {
     if (has_gradient(refused) || ++refusals_ > kMostRefusals) phase_ = Phase::Off;
     return false;
   }
-  forget_casts();
   Segment& kept = into.emplace_back(std::move(segment));
   for (const ValueId id : made) made_in_[id] = &kept;
   for (const auto& [id, place] : kept.places) made_in_[id] = &kept;

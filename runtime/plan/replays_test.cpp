@@ -18,6 +18,7 @@
 #include "runtime/plan/rule.h"
 #include "runtime/tensor/fake_accelerator.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/tensor/precision.h"
 #include "runtime/tensor/random.h"
 
 namespace ltr::plan {
@@ -161,6 +162,49 @@ TEST_CASE("losses have the gradients of autograd, and what lies between is no on
     CHECK(at::equal(In(reference.value(gradient)), wanted));
   }
   CHECK(there.device.captures == 2);
+}
+
+TEST_CASE(
+    "a weight that narrows is cast once for all parts of a step, so that its gradient is the sum of narrow ones") {
+  const fake::OnFakeDevice there;
+  set_precision("bf16");
+  const Tensor weight = give(at::linspace(-2, 3, 25).sin().reshape({5, 5}).requires_grad_(true));
+  const Tensor x = give(at::linspace(-1, 1, 20).reshape({4, 5}));
+  Recorder recorder;
+  recorder.field(x, 0, "x");
+  recorder.weight(weight, "w");
+  const Tensor once = relu(matmul(x, weight));
+  const Tensor loss = mean(square(matmul(once, weight)), {}, false);
+  const ValueId of_once = recorder.id_of(once), of_loss = recorder.id_of(loss);
+  Recording recording = recorder.take();
+  Graph& graph = recording.graph;
+  const size_t end = graph.nodes.size();
+  size_t cut = 0;
+  while (graph.nodes[cut].results[0] != of_once) ++cut;
+  const ValueId seed = graph.add({.kind = Value::Kind::Input, .dtype = DType::F32, .name = "seed"});
+  const ValueId of_weight = recording.kept.begin()->first;
+  const ValueId gradient =
+      Builder(graph, {}).call(Op::loss_gradients, DType::F32, 1,
+                              {ValueRef{of_loss}, ValueRef{seed}, std::vector<ValueRef>{{of_weight}}, false})[0];
+  const auto begin = [&](Reference& reference) {
+    reference.run_with_autograd();
+    reference.clear(recording.kept);
+    reference.set(recording.fields.at(0).value, x);
+    reference.set(seed, give(at::ones({})));
+    forget_casts();
+  };
+  Reference plain(graph, recording.kept), reference(graph, recording.kept);
+  begin(plain);
+  plain.run(0, end + 1);
+  const std::vector<std::vector<ValueId>> deaths(graph.nodes.size());
+  Replays replays(graph, reference, {{0, cut + 1, {}}, {cut + 1, end, {of_loss}}, {end, end + 1, {gradient}}},
+                  recording.kept, deaths);
+  begin(reference);
+  replays.capture();
+  CHECK(there.device.captures == 3);
+  CHECK(at::equal(In(reference.value(gradient)), In(plain.value(gradient))));
+  set_precision("f32");
+  forget_casts();
 }
 
 TEST_CASE("where a device captures nothing, nodes run one by one, and it says why") {

@@ -3,8 +3,6 @@
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 
-#include <unordered_map>
-
 #include "runtime/api/error.h"
 #include "runtime/tensor/device.h"
 
@@ -77,5 +75,9 @@ at::Tensor cast_narrow(const at::Tensor& x) {
 void forget_casts() {
   if (!casts.empty()) casts.clear();
 }
+
+CastsThen::CastsThen() : casts_(casts) {}
+
+void CastsThen::put_back() { casts = std::move(casts_); }
 
 }  // namespace ltr

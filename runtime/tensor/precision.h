@@ -6,6 +6,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <unordered_map>
+
 #include "ltr/api.h"
 
 namespace ltr {
@@ -57,5 +59,16 @@ inline at::Tensor wide(const at::Tensor& x) {
 }
 /// Weights changed, or a new step begins.
 void forget_casts();
+
+/// The casts that this thread kept when it was made.
+class CastsThen {
+ public:
+  CastsThen();
+  /// Those that were made since are forgotten.
+  void put_back();
+
+ private:
+  std::unordered_map<c10::TensorImpl*, at::Tensor> casts_;
+};
 
 }  // namespace ltr
