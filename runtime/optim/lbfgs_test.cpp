@@ -126,3 +126,72 @@ TEST_CASE("L-BFGS goes where PyTorch's goes, by as many evaluations") {
       const double found = ends.const_data_ptr<double>()[k];
       worst = std::max(worst, std::abs(found - wanted[k]) / std::max(1.0, std::abs(wanted[k])));
     }
+    CHECK(worst < (is_wide ? 1e-9 : 1e-5));
+  }
+}
+
+TEST_CASE("a search that comes to no number leaves weights and memory as they were") {
+  Descent plain("mlp", at::kDouble, searching(3)), spoiled("mlp", at::kDouble, searching(3));
+  for (int64_t i = 0; i < 4; i++) {
+    plain.step();
+    spoiled.step();
+  }
+  const at::Tensor before = spoiled.flat();
+  const int64_t first = spoiled.evaluations + 1;
+  spoiled.spoiled = [=](int64_t number) { return number > first ? NAN : 1.0; };
+  spoiled.step();
+  CHECK_FALSE(spoiled.moved);
+  CHECK(at::equal(spoiled.flat(), before));
+  const int64_t second = spoiled.evaluations + 1;
+  spoiled.spoiled = [=](int64_t number) {
+    if (number > second) throw error_here(err::settings_contradict, "no loss here");
+    return 1.0;
+  };
+  CHECK_THROWS_AS(spoiled.step(), Error);
+  CHECK(at::equal(spoiled.flat(), before));
+  spoiled.spoiled = [](int64_t) { return 1.0; };
+  for (int64_t i = 0; i < 4; i++) CHECK(spoiled.step() == plain.step());
+  CHECK(at::equal(spoiled.flat(), plain.flat()));
+}
+
+TEST_CASE("what L-BFGS keeps goes into a checkpoint and back to the last bit") {
+  Descent first("mlp", at::kFloat, searching(3));
+  for (int64_t i = 0; i < 5; i++) first.step();
+  CheckpointData data;
+  {
+    SaveArchive archive(data);
+    const Archive::Part part(archive, "opt");
+    first.optimizer->visit(archive);
+  }
+  Descent second("mlp", at::kFloat, searching(3));
+  {
+    const NoGrad no_grad;
+    for (size_t i = 0; i < first.weights.size(); i++)
+      In(second.weights[i].tensor)->copy_(In(first.weights[i].tensor)->detach());
+    LoadArchive archive(data);
+    const Archive::Part part(archive, "opt");
+    second.optimizer->visit(archive);
+  }
+  for (int64_t i = 0; i < 7; i++) CHECK(second.step() == first.step());
+  CHECK(at::equal(second.flat(), first.flat()));
+}
+
+TEST_CASE("L-BFGS has no groups and clips nothing") {
+  const auto said = [](std::vector<Argument> settings, std::vector<Group> groups) -> Str {
+    ModelRoot root(0);
+    root.scope().weight("a", give(at::ones({3})), {});
+    root.scope().optimizer("opt", Value::call("LBFGS", {}), root.scope().weights(), std::move(settings),
+                           std::move(groups), {});
+    try {
+      root.finish();
+    } catch (const Error& error) {
+      return error.code + ": " + error.message;
+    }
+    return "";
+  };
+  CHECK(said({}, {}).empty());
+  CHECK(said({{"clip_norm", 1.0, "float", {}}}, {}).starts_with("R2006: opt: LBFGS goes by whole gradients"));
+  CHECK(said({}, {{"a", {{"lr", 0.5, "", {}}}, {}}}).starts_with("R2006: opt: LBFGS moves all weights as one"));
+}
+
+}  // namespace ltr

@@ -169,6 +169,16 @@ TEST_CASE("what does not go with a repeated step is refused at start") {
   Searching differs;
   differs.experiment.steps[0].updates_always = false;
   CHECK(said_by(differs).starts_with("R2006: opt repeats step train (LBFGS), which needs one `minimize`"));
+  const auto held = [](double ratio) {
+    return Value::call(
+        "FreezeUntil",
+        {{"what", Str("net.fc1"), "str", {}}, {"epoch", 1, "int", {}}, {"lr_ratio", ratio, "float", {}}});
+  };
+  Searching slow, even;
+  slow.callbacks = {held(0.1)};
+  even.callbacks = {held(1)};
+  CHECK(said_by(slow) == "R2006: FreezeUntil: LBFGS moves all weights by one rate");
+  CHECK(said_by(even).empty());
   Searching narrow;
   const OnFakeDevice there;
   set_precision("f16");

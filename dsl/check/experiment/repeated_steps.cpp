@@ -128,12 +128,12 @@ void check_repeating_run(Context& cx, const Experiment& experiment, const Settin
   if (topology == cx.program.topologies.end()) return;
   const SettingValue* precision = find_setting(topology->settings, "precision");
   if (precision != nullptr && text_of(precision->value) == "f16")
-    refuse(precision->span, "finds no step lengths in losses that are scaled for `f16`",
+    refuse(precision->value.span, "finds no step lengths in losses that are scaled for `f16`",
            "`precision = bf16`, or without one");
   const SettingValue* strategy = find_setting(topology->settings, "strategy");
   const std::string divides = strategy != nullptr ? text_of(strategy->value) : "";
   if (divides == "zero1" || divides == "zero2" || divides == "fsdp" || divides == "hsdp")
-    refuse(strategy->span, "needs all weights on each rank", "`strategy = ddp`");
+    refuse(strategy->value.span, "needs all weights on each rank", "`strategy = ddp`");
 }
 
 }  // namespace ltr::check
