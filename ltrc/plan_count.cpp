@@ -59,6 +59,11 @@ std::optional<int> states_of(const Value& rule) {
     int states = row.states;
     std::istringstream more(row.more);
     for (std::string argument; more >> argument;) states += is_set(rule, argument.c_str()) ? 1 : 0;
+    const optim::RuleHistory& history = optim::kRuleHistory;
+    if (rule.text == history.rule) {
+      const Value* given = rule.find(history.argument);
+      states += history.states * (given != nullptr && given->is_number() ? int(given->number()) : history.initial);
+    }
     return states;
   }
   return std::nullopt;

@@ -38,6 +38,8 @@ class Search {
   static std::optional<Unplanned> unplanned(const Function& function, const Op& op) {
     switch (op.kind) {
       case OpKind::Item: return Unplanned::HostRead;
+      case OpKind::Minimize:
+        return op.find("repeats") != nullptr ? std::optional(Unplanned::RepeatedStep) : std::nullopt;
       case OpKind::Interpolate:
       case OpKind::Print: return reads_tensor(function, op) ? std::optional(Unplanned::HostRead) : std::nullopt;
       case OpKind::CallExtern:

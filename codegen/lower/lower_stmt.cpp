@@ -2,6 +2,7 @@
 #include <set>
 
 #include "codegen/lower/body.h"
+#include "dsl/check/experiment/repeated_steps.h"
 #include "dsl/check/walk.h"
 
 namespace ltr::lower {
@@ -105,7 +106,9 @@ void BodyLowerer::lower(const stmt::Print& print) {
 
 void BodyLowerer::lower(const stmt::Minimize& minimize) {
   const ValueId loss = expr(minimize.loss);
-  b.effect(OpKind::Minimize, {loss, expr(minimize.optimizer)}, "", {{"last", int64_t(minimize.is_last)}});
+  std::vector<ir::Attr> attributes = {{"last", int64_t(minimize.is_last)}};
+  if (check::repeats_step(at(minimize.optimizer), shared_.program)) attributes.push_back({"repeats", int64_t(1)});
+  b.effect(OpKind::Minimize, {loss, expr(minimize.optimizer)}, "", std::move(attributes));
   note_written({minimize.loss, minimize.optimizer});
 }
 

@@ -5,6 +5,7 @@
 #include "dsl/check/declarations/data_logic/data_logic.h"
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/experiment/experiment.h"
+#include "dsl/check/experiment/repeated_steps.h"
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/settle.h"
 
@@ -80,6 +81,7 @@ Program check(const resolve::ModuleGraph& graph, const source::SourceManager& so
   check_experiments(cx);
   check_logged_names(cx);
   check_learning_rates(cx);
+  check_repeated_steps(cx);
   check_argument_ranges(cx);
   check_start_rules(cx);
   check_fields(cx);

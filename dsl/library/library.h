@@ -122,6 +122,7 @@ struct Function {
   bool asks_trainer = false;
   std::string_view warmup;
   bool moves_matrices = false;
+  bool repeats_step = false;
   bool begins_matrices = false;
   bool reads_batches = false;
   bool watches_steps = false;

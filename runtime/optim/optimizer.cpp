@@ -87,6 +87,21 @@ void Optimizer::prepare() {
     }
   }
   make_groups();
+  if (repeats_step()) check_search();
+}
+
+bool Optimizer::repeats_step() const {
+  return std::ranges::any_of(groups_, [](const GroupState& group) { return group.rule && group.rule->repeats_step(); });
+}
+
+void Optimizer::check_search() const {
+  const auto refuse = [&](const char* what, const char* help) {
+    throw with_help(error_at(location_, err::settings_contradict, fmt::format("{}: LBFGS {}", name_, what)), help);
+  };
+  if (!given_groups_.empty())
+    refuse("moves all weights as one, without groups", "take the groups away, or another optimizer: AdamW");
+  if (clip_norm_ >= 0 || clip_value_ >= 0)
+    refuse("goes by whole gradients, which nothing clips", "line_search = strong_wolfe keeps its steps short enough");
 }
 
 std::vector<WeightPlace> Optimizer::places_of(const Weight& weight) const {
@@ -197,11 +212,7 @@ bool Optimizer::rests(const at::Tensor& weight) const {
 double Optimizer::state_bytes() const {
   double bytes = 0;
   for (const GroupState& group : groups_) {
-    for (const at::Tensor& weight : group.weights) {
-      const at::Tensor shape = shape_of(weight);
-      for (const char* name : group.rule->state_names())
-        bytes += double(group.rule->initial_state(name, shape).nbytes());
-    }
+    for (const at::Tensor& weight : group.weights) bytes += group.rule->state_bytes(shape_of(weight));
   }
   return bytes;
 }

@@ -46,6 +46,11 @@ class Optimizer {
   /// Weights without a gradient stay. The gradients are let go of.
   /// `blocked`: f32[] on the device, 1 if nothing may move after all; undefined where that is known.
   void step(int64_t t, const at::Tensor& blocked = {});
+  /// Whether an update asks for the loss again, at other weights: then `search` makes it, not `step`.
+  bool repeats_step() const;
+  /// The weights move from where their gradients and `loss` are. `evaluate` gives the loss at the weights as they are then, with
+  /// their gradients in place. False, and all is as before, if that comes to numbers that are not finite.
+  bool search(int64_t t, double loss, const std::function<double()>& evaluate);
   /// Clips as declared; gives the norm before, if it was computed for that. One that is not finite clips nothing.
   Option<double> clip();
   /// L2 norm of all gradients, as they are now. Where ranks divide them, all ask for it together.
@@ -128,6 +133,8 @@ class Optimizer {
   };
 
   void make_groups();
+  /// R2006 for what does not go with one line that all weights move along.
+  void check_search() const;
   void list_grads(optim::TensorVec& list) const;
   /// Its rule, and those that groups have in its place, as checkpoints name them.
   Str rules_text() const;

@@ -48,7 +48,7 @@ void Optimizer::check_fits(Archive& archive) {
 bool Optimizer::keeps(const Str& path, const Str& state) const {
   for (const GroupState& group : groups_) {
     if (std::ranges::find(group.paths, path) == group.paths.end()) continue;
-    const std::vector<const char*> names = group.rule->state_names();
+    const std::vector<const char*> names = group.rule->kept_names();
     return state == "step" || std::ranges::find(names, state) != names.end();
   }
   return false;
@@ -84,6 +84,9 @@ void Optimizer::visit(Archive& archive) {
     group.update.divided.clear();
     if (group.steps.empty()) continue;
     for (size_t i = 0; i < group.weights.size(); i++) visit_states(archive, group, i);
+    std::vector<Str> prefixes;
+    for (const Str& path : group.paths) prefixes.push_back(state_prefix(path));
+    group.rule->visit(archive, prefixes, group.weights);
   }
   if (!archive.is_reading()) return;
   if (const Str dropped = without_place(archive); !dropped.empty()) {

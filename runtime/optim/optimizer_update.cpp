@@ -83,6 +83,23 @@ void Optimizer::step(int64_t t, const at::Tensor& blocked_later) {
   if (root_.division) root_.division->moved(*this);
 }
 
+bool Optimizer::search(int64_t t, double loss, const std::function<double()>& evaluate) {
+  prepare();
+  GroupState& group = groups_.back();
+  if (group.steps.empty()) make_state(group);
+  const auto evaluated = [&](double at) {
+    optim::Evaluation found{at, {}};
+    for (const at::Tensor& weight : group.weights) take_gradient(weight, found.gradients.emplace_back());
+    return found;
+  };
+  const optim::Evaluation first = evaluated(loss);
+  const bool moved = group.rule->search(group.own, first, rate_of(group, t), [&] { return evaluated(evaluate()); });
+  if (!moved) return false;
+  group.has_moved.assign(group.weights.size(), 1);
+  count(*group.rule, group.steps, {});
+  return true;
+}
+
 void Optimizer::count(const optim::Rule& rule, const optim::TensorVec& steps, const at::Tensor& blocked) {
   if (steps.empty()) return;
   if (comes_later(steps.front()) && rule.blocking() != optim::Blocking::Asks) {

@@ -56,6 +56,16 @@ std::pair<double, double> Arguments::pair(const char* name, double first, double
 
 at::Tensor Rule::initial_state(const char*, const at::Tensor& weight) const { return at::zeros_like(weight); }
 
+bool Rule::search(const TensorVec&, const Evaluation&, double, const Evaluate&) {
+  throw error_here(err::settings_contradict, "an optimizer of this kind moves by the gradient alone");
+}
+
+double Rule::state_bytes(const at::Tensor& weight) const {
+  double bytes = 0;
+  for (const char* name : state_names()) bytes += double(initial_state(name, weight).nbytes());
+  return bytes;
+}
+
 namespace {
 
 struct Maker {

@@ -4,11 +4,13 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "ltr/api.h"
+#include "runtime/checkpoint/archive.h"
 #include "runtime/optim/element_kernels.h"
 #include "runtime/optim/taken_arguments.h"
 
@@ -46,6 +48,14 @@ struct Update {
   at::Tensor blocked;  ///< f32[] on the device: 1 if nothing may move after all. Undefined: everything moves
 };
 
+/// The loss at some weights, and the gradient of each there, undefined where none came.
+struct Evaluation {
+  double loss;
+  TensorVec gradients;
+};
+/// Makes one at the weights as they are.
+using Evaluate = std::function<Evaluation()>;
+
 /// How a rule keeps an update from happening whose `blocked` the host does not know yet.
 enum class Blocking : uint8_t {
   Kernel,   ///< its kernel looks
@@ -65,6 +75,18 @@ class Rule {
   /// The state `name` of a weight that has not moved yet.
   virtual at::Tensor initial_state(const char* name, const at::Tensor& weight) const;
   virtual void update(const Update& update) = 0;
+
+  /// Whether an update looks at the loss again, at other weights: then it is a `search`.
+  virtual bool repeats_step() const { return false; }
+  /// Moves `weights`, where `first` was evaluated. False, and all is as before, if it comes to numbers that are not finite.
+  virtual bool search(const TensorVec& weights, const Evaluation& first, double lr, const Evaluate& evaluate);
+
+  /// Names of all that a checkpoint has of a weight.
+  virtual std::vector<const char*> kept_names() const { return state_names(); }
+  /// What it keeps of all `weights` together, whose names in the checkpoint begin with `prefixes`.
+  virtual void visit(Archive&, const std::vector<Str>& /*prefixes*/, const TensorVec& /*weights*/) {}
+  /// What it keeps of a weight of this form, at most.
+  virtual double state_bytes(const at::Tensor& weight) const;
   /// Whether an element whose gradient is 0 stays where it is, with its state; then gradients may be sparse: f32 [rows, …] of some rows.
   virtual bool rests() const { return false; }
   virtual Blocking blocking() const { return Blocking::PutBack; }

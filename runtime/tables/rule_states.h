@@ -16,4 +16,14 @@ inline constexpr RuleStates kRuleStates[] = {
 #undef LTR_RULE
 };
 
+/// What a rule keeps of so many updates as an argument says.
+struct RuleHistory {
+  const char* rule;
+  const char* argument;
+  int initial;  ///< where a call does not say
+  int states;   ///< tensors of a weight's size, of each
+};
+
+inline constexpr RuleHistory kRuleHistory = {"LBFGS", "history", 100, 2};
+
 }  // namespace ltr::optim

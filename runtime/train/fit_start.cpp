@@ -11,6 +11,7 @@
 #include "runtime/tensor/handle.h"
 #include "runtime/train/fit.h"
 #include "runtime/train/rank_states.h"
+#include "runtime/train/repeated_step.h"
 
 // What is made at the start of `fit`, and how a run goes on from a checkpoint.
 
@@ -72,6 +73,7 @@ Fit::Fit(RunRequest& request)
   if (train_step_->is_manual && !(windows_->is_constant() && windows_->rows(0, 0) == 1)) {
     throw error_at(train_step_->location, err::settings_contradict, "a manual step needs accumulate = 1");
   }
+  check_repeated_step(request_, *train_step_, *windows_);
   const optim::Length length{windows_->planned(), [this](double epochs) { return windows_->updates(epochs); },
                              request_.program.schedules,
                              [&](const Str& text) {

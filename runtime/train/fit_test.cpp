@@ -406,9 +406,9 @@ TEST_CASE("what this version lacks is an error that names it") {
   CHECK(code_of(monitor).find("monitor = val.accuracy") != Str::npos);
   CHECK_THROWS_AS(
       [] {
-        Mlp::Options lbfgs;
-        lbfgs.rule = call("LBFGS", {});
-        Run run(lbfgs);
+        Mlp::Options options;
+        options.rule = call("ASGD", {});
+        Run run(options);
       }(),
       Error);
 }

@@ -111,6 +111,11 @@ void HeldWeights::find_weights(Stage& stage, const char* callback) {
   if (!is_excepted)
     refuse(fmt::format("{}: except = \"{}\" takes no weight of \"{}\"", callback, stage.except, stage.what),
            "the weights are " + named(all));
+  const bool has_rate = stage.lr_ratio != 1 || stage.growth < 1;
+  for (const auto& [optimizer, weight] : stage.weights) {
+    if (has_rate && optimizer->repeats_step())
+      refuse(fmt::format("{}: LBFGS moves all weights by one rate", callback), "lr_ratio = 1, growth = 1");
+  }
   if (!stage.weights.empty()) return;
   const Str what = fmt::format("{}: \"{}\" holds no weight", callback, stage.what);
   if (!norms.empty())

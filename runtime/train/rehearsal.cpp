@@ -9,6 +9,7 @@
 #include "runtime/tensor/mode.h"
 #include "runtime/tensor/step_watch.h"
 #include "runtime/train/alike.h"
+#include "runtime/train/repeated_step.h"
 #include "runtime/train/root_state.h"
 
 namespace ltr {
@@ -77,6 +78,7 @@ Rehearsal::Rehearsal(const RunRequest& request)
                [this](int64_t epoch) { return feed_->batches(epoch); }),
       window_(std::make_unique<WindowRunner>(request_, *cx_, step_, stream_, *feed_, at_)) {
   for (const auto& optimizer : request_.root.state().optimizers) optimizer->prepare();
+  check_repeated_step(request_, step_, windows_);
   share_weights(request_);
   divide_among_ranks(request_);
   cx_->verb = "fit";

@@ -17,6 +17,7 @@
 #include "runtime/tensor/host_read.h"
 #include "runtime/tensor/precision.h"
 #include "runtime/train/inspector.h"
+#include "runtime/train/kept_metrics.h"
 
 namespace ltr {
 
@@ -102,6 +103,7 @@ const JointSum* Session::joint_sum_of(Role role, bool counts) {
 void Session::run_step(const StepInfo& info, const Batch& batch, size_t stream_index, uint64_t number) {
   stream = int64_t(stream_index);
   batch_size = batch.size;
+  running_ = {&info, &batch, stream_index, number};
   const JointSumScope joint(joint_sum_of(info.role, true));
   if (request.trainer.anomaly) {
     const Inspector inspector;
@@ -122,17 +124,12 @@ void Session::run_step(const StepInfo& info, const Batch& batch, size_t stream_i
 }
 
 void Session::stand_in(const StepInfo& info, const Batch& batch, size_t stream_index, uint64_t number) {
-  std::vector<std::pair<Tensor*, Tensor>> before;
-  for (const Model::MetricMember& member : request.model.metrics) {
-    for (const Metric::State& state : member.of(request.model, int64_t(stream_index)).states()) {
-      before.emplace_back(state.tensor, guarded([&] { return give(In(*state.tensor)->clone()); }));
-    }
-  }
+  const KeptMetrics metrics(request.model, int64_t(stream_index));
+  running_ = {&info, &batch, stream_index, number};
   is_stand_in = true;
   const JointSumScope joint(joint_sum_of(info.role, false));
   runner_->run(info, batch, stream_index, number);
   is_stand_in = false;
-  for (auto& [state, values] : before) *state = std::move(values);
 }
 
 Error Session::repeated(const Error& error, const StepInfo& info, const Batch& batch, size_t stream_index,
@@ -160,6 +157,7 @@ void Session::begin_window(const StepInfo& info, bool is_recorded) {
 }
 
 void Session::minimize(const Tensor& loss, Optimizer& optimizer, bool last, const Location& location) {
+  if (optimizer.repeats_step()) refuse_plan(Unplanned::RepeatedStep);
   if (is_rehearsed([&](Recorder& recorder) {
         Weights rests;
         for (const Weight& weight : optimizer.weights()) {
@@ -169,11 +167,16 @@ void Session::minimize(const Tensor& loss, Optimizer& optimizer, bool last, cons
                                recorder.ids_of(rests)};
       }))
     return;
+  if (evaluated_ != nullptr) {
+    evaluated_->loss = guarded([&] { return take_evaluation(In(loss), optimizer); });
+    throw EndOfEvaluation{};
+  }
   guarded([&] {
     const In value(loss);
     if (is_repeating_) return gradients_.repeat(value, &optimizer, !last);
     this->loss = loss;
     this->optimizer = &optimizer;
+    minimizes_at_ = location;
     run_hook(Hook::before_backward);
     const bool is_finite = lets_loss(value, &optimizer, location);
     at(location);
@@ -204,7 +207,7 @@ void Session::update(Optimizer& optimizer) {
   if (came.rows == 0 || came.share == 0) return optimizer.zero_grad();
   // Batches that are counted by tokens leave a window that is divided by what did come.
   if (std::abs(came.share - 1) > 1e-9) optimizer.scale_grads(1 / came.share);
-  clip_and_step(optimizer, came.bad_later);
+  clip_and_step(optimizer, came);
 }
 
 /// As if the rows of all ranks were one batch, whose loss is not finite.
@@ -231,9 +234,9 @@ void Session::tell_before_clip(const Optimizer& optimizer) {
   for (auto& [name, value] : values) norms.add(std::move(name), value);
 }
 
-void Session::clip_and_step(Optimizer& optimizer, const at::Tensor& bad_losses) {
+void Session::clip_and_step(Optimizer& optimizer, const Gradients::Came& came) {
   this->optimizer = &optimizer;
-  if (late.is_on()) return clip_and_step_later(optimizer, bad_losses);
+  if (late.is_on()) return clip_and_step_later(optimizer, came);
   if (const at::Tensor overflow = unscale(optimizer); overflow.defined()) {
     overflows_.erase(&optimizer);
     if (read_number(overflow) != 0) return optimizer.zero_grad();
@@ -249,14 +252,13 @@ void Session::clip_and_step(Optimizer& optimizer, const at::Tensor& bad_losses) 
     norm = clipped;
     if (!request.flags.bare) norms.add("grad_norm/" + optimizer.name(), *clipped);
   }
-  if (!norm || gate.lets_update(optimizer.name(), *norm)) {
-    optimizer.step(global_step);
-    forget_casts();
+  if (norm && !gate.lets_update(optimizer.name(), *norm)) {
+    optimizer.zero_grad();
+  } else if (make_update(optimizer, came)) {
     has_updated_ = true;
     gate.passed();
-  } else {
-    optimizer.zero_grad();
   }
+  forget_casts();
   run_hook(Hook::after_step);
 }
 
@@ -310,7 +312,7 @@ void Session::step(Optimizer& optimizer) {
     const NoGrad no_grad;
     const Gradients::Came came = gradients_.gather(optimizer);
     if (came.bad > 0) return refuse(optimizer, came);
-    clip_and_step(optimizer, came.bad_later);
+    clip_and_step(optimizer, came);
     gradients_.forget(optimizer);
   });
 }
@@ -428,24 +430,24 @@ bool due(const Context& cx, const Value& period, bool is_end) {
 
 void Session::print(const Str& text) {
   if (is_rehearsed([&](Recorder&) { return plan::Printed{text}; })) return;
-  if (!is_stand_in) request.progress.print(text);
+  if (!is_stand_in && !is_repeating_) request.progress.print(text);
 }
 
 void Session::stop(const Str& reason) {
   if (is_rehearsed([&](Recorder&) { return plan::Stopped{reason}; })) return;
-  outcome.stop("stopped", reason);
+  if (!is_repeating_) outcome.stop("stopped", reason);
 }
 
 void Session::end_epoch(const Str& reason) {
   if (is_rehearsed([&](Recorder&) { return plan::EpochEnded{reason}; })) return;
-  ends_epoch = true;
+  if (!is_repeating_) ends_epoch = true;
 }
 
 void Session::save(const Str& name) {
   if (is_rehearsed([&](Recorder&) { return plan::Saved{name}; })) return;
   if (const Option<Str> wrong = wrong_checkpoint_name(name))
     throw error_here(err::settings_contradict, fmt::format("save(\"{}\"): {}", name, *wrong));
-  saves.push_back(name);
+  if (!is_repeating_) saves.push_back(name);
 }
 
 void Session::output(Outputs values) {

@@ -11,6 +11,7 @@
 #include "runtime/callbacks/listener.h"
 #include "runtime/tensor/joint_norm.h"
 #include "runtime/train/agreement.h"
+#include "runtime/train/evaluation.h"
 #include "runtime/train/feed.h"
 #include "runtime/train/finite_gate.h"
 #include "runtime/train/gradients.h"
@@ -159,9 +160,20 @@ class Session : public Context {
   void update(Optimizer& optimizer);
   void write_left_out(const std::vector<LeftOut>& records, bool appends);
   /// Hooks, clipping, the gate, and the update if it may happen.
-  void clip_and_step(Optimizer& optimizer, const at::Tensor& bad_losses);
+  void clip_and_step(Optimizer& optimizer, const Gradients::Came& came);
+  /// The update itself. False if it could not happen after all.
+  bool make_update(Optimizer& optimizer, const Gradients::Came& came);
+  /// That of an optimizer that repeats the step.
+  bool search(Optimizer& optimizer, const Gradients::Came& came);
+  /// The loss of the step at the weights as they are now, and its gradients in them: of all ranks. Nothing else of it stays, but
+  /// what it writes into buffers.
+  double evaluate(Optimizer& optimizer);
+  /// What `evaluate` wants, at the `minimize` of the step.
+  double take_evaluation(const at::Tensor& loss, Optimizer& optimizer);
+  /// The mean of what all ranks minimized, whose shares sum up to `shares`.
+  double mean_loss(const at::Tensor& loss, double shares) const;
   /// The same where numbers come later: nothing is waited for, the device decides.
-  void clip_and_step_later(Optimizer& optimizer, const at::Tensor& bad_losses);
+  void clip_and_step_later(Optimizer& optimizer, const Gradients::Came& came);
   /// Divides the gradients by the loss scale, once an update. What it found in them; undefined without a scale.
   at::Tensor unscale(const Optimizer& optimizer);
   bool hooks_want_norm() const { return listeners.has(Hook::before_step) || listeners.has(Hook::after_step); }
@@ -187,7 +199,16 @@ class Session : public Context {
   bool is_recorded_ = false;
   bool has_updated_ = false;
   bool is_repeating_ = false;
-  Location bad_loss_;  ///< of the window, where its loss was not finite
+  struct Running {
+    const StepInfo* info;
+    const Batch* batch;
+    size_t stream_index;
+    uint64_t number;
+  };
+  Running running_{};               ///< the step under way
+  Location minimizes_at_;           ///< in it
+  Evaluated* evaluated_ = nullptr;  ///< while the step is evaluated again
+  Location bad_loss_;               ///< of the window, where its loss was not finite
   Str bad_value_;
   std::set<const Optimizer*> not_finite_;               ///< whose gradients a manual step found so when it clipped them
   std::map<const Optimizer*, at::Tensor> overflows_;    ///< of gradients that are unscaled: what was found in them

@@ -24,7 +24,7 @@ at::Tensor Session::unscale(const Optimizer& optimizer) {
   return place->second;
 }
 
-void Session::clip_and_step_later(Optimizer& optimizer, const at::Tensor& bad_losses) {
+void Session::clip_and_step_later(Optimizer& optimizer, const Gradients::Came& came) {
   const at::Tensor overflow = unscale(optimizer);
   overflows_.erase(&optimizer);
   at::Tensor norm;
@@ -38,9 +38,16 @@ void Session::clip_and_step_later(Optimizer& optimizer, const at::Tensor& bad_lo
     norm = clipped;
     if (is_recorded_) norms.add("grad_norm/" + optimizer.name(), clipped);
   }
-  optimizer.step(global_step, late.blocked(optimizer, bad_losses, norm, overflow));
+  const at::Tensor blocked = late.blocked(optimizer, came.bad_later, norm, overflow);
+  if (!optimizer.repeats_step()) {
+    optimizer.step(global_step, blocked);
+    has_updated_ = true;
+  } else if (blocked.defined() && read_number(blocked) != 0) {
+    optimizer.zero_grad();
+  } else {
+    has_updated_ = search(optimizer, came) || has_updated_;
+  }
   forget_casts();
-  has_updated_ = true;
   run_hook(Hook::after_step);
 }
 

@@ -6,13 +6,16 @@
 #include <limits>
 
 #include "runtime/data/loader.h"
+#include "runtime/tensor/draw.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/host_read.h"
 #include "runtime/tensor/mode.h"
 #include "runtime/tensor/precision.h"
 #include "runtime/tensor/random.h"
 #include "runtime/train/backward.h"
+#include "runtime/train/evaluation.h"
 #include "runtime/train/feed.h"
+#include "runtime/train/kept_metrics.h"
 #include "runtime/train/root_state.h"
 #include "runtime/train/step_runner.h"
 
@@ -28,10 +31,18 @@ class TestContext : public Context {
       : root(int64_t(random_key(0, "test", test.title) >> 1)), show_(show) {}
 
   void minimize(const Tensor& loss, Optimizer& optimizer, bool last, const Location& location) override {
+    if (evaluated_ != nullptr) {
+      evaluated_->loss = guarded([&] { return take_gradient(loss, optimizer); });
+      throw EndOfEvaluation{};
+    }
     guarded([&] {
       note_loss(loss, location);
       gradients().run(In(loss), 1, &optimizer, !last);
-      step(optimizer);
+      if (optimizer.repeats_step()) {
+        search(optimizer, location);
+      } else {
+        step(optimizer);
+      }
       global_step++;
     });
   }
@@ -64,7 +75,9 @@ class TestContext : public Context {
   void log_image(int, Metric&) override {}
   void log_histogram(int, const Tensor&) override {}
   void log_text(int, const Str&) override {}
-  void print(const Str& text) override { show_(text); }
+  void print(const Str& text) override {
+    if (evaluated_ == nullptr) show_(text);
+  }
   void stop(const Str&) override {}
   void end_epoch(const Str&) override {}
   void save(const Str&) override {}
@@ -75,8 +88,25 @@ class TestContext : public Context {
 
   ModelRoot root;
   double last_loss = std::numeric_limits<double>::quiet_NaN();  ///< that a step minimized, or took the gradient of
+  std::function<void()> again;  ///< the step under way, on the same batch and with the same random numbers
 
  private:
+  void search(Optimizer& optimizer, const Location& location) {
+    if (!again) {
+      throw with_help(error_at(location, err::settings_contradict, "LBFGS repeats a step, and this is none"),
+                      "`overfit(model, data, steps)` runs steps in a test");
+    }
+    optimizer.prepare();
+    const NoGrad no_grad;
+    const DrawScope draws(DrawScope::here());
+    const bool moved =
+        optimizer.search(global_step, last_loss, [&] { return evaluated_by(again, evaluated_, location); });
+    if (!moved) throw error_at(location, err::gradient_not_finite, optimizer.name(), global_step);
+  }
+  double take_gradient(const Tensor& loss, Optimizer& optimizer) {
+    gradients().run(In(loss), 1, &optimizer, false);
+    return loss.item();
+  }
   void note_loss(const Tensor& loss, const Location& location) {
     at(location);
     last_loss = loss.item();
@@ -92,6 +122,7 @@ class TestContext : public Context {
     return *gradients_;
   }
   Outputs none_;
+  Evaluated* evaluated_ = nullptr;  ///< while the step is evaluated again
   LossScale scale_;
   std::unique_ptr<Backward> gradients_;
   const std::function<void(const Str&)>& show_;
@@ -137,10 +168,18 @@ double overfit(Context& cx, Model& model, Data& data, const TrainPair& pair, int
   for (int64_t i = 0; i < steps; i++) {
     test.batch_size = batch.size;
     test.stream = int64_t(streams.front());
-    seed_random(random_key(0, "overfit", {uint64_t(i)}));
-    forget_casts();
-    pair.run(model, test, there, {});
+    const auto step = [&] {
+      seed_random(random_key(0, "overfit", {uint64_t(i)}));
+      forget_casts();
+      pair.run(model, test, there, {});
+    };
+    test.again = [&] {
+      const KeptMetrics metrics(model, test.stream);
+      step();
+    };
+    step();
   }
+  test.again = nullptr;
   return test.last_loss;
 }
 

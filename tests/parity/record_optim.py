@@ -3,8 +3,10 @@
 
     python record_optim.py        needs torch 2.11
 
-The problem: weights a [3, 4] and b [5] in f64, a[i] = sin(i), b[i] = cos(i) over flat places i; the gradient of a
+The problem of `rules`: weights a [3, 4] and b [5] in f64, a[i] = sin(i), b[i] = cos(i) over flat places i; the gradient of a
 weight w at step t (from 0) is w / 2 + cos(0.1 t + 0.3 i).
+
+Those of `lbfgs`, which asks for the loss itself, are written out below: least squares, an MLP and the valley of Rosenbrock.
 """
 import json
 import pathlib
@@ -50,6 +52,63 @@ def run_rule(name, arguments):
             w.grad = gradient(w.detach(), t)
         optimizer.step()
     return [w.detach().flatten().tolist() for w in weights]
+
+
+def wave(*shape, dtype, scale=1.0, speed=0.37):
+    count = 1
+    for size in shape:
+        count *= size
+    return (scale * torch.sin(speed * torch.arange(count, dtype=torch.float64))).reshape(shape).to(dtype)
+
+
+def squares(dtype):
+    a, b = wave(20, 6, dtype=dtype, speed=1.7), wave(20, dtype=dtype, speed=0.9)
+    return [torch.zeros(6, dtype=dtype)], lambda w: ((a @ w - b) ** 2).mean()
+
+
+def mlp(dtype):
+    x, y = wave(16, 3, dtype=dtype, speed=1.3), wave(16, 1, dtype=dtype, speed=0.7)
+    start = [wave(3, 8, dtype=dtype, scale=0.5), wave(8, dtype=dtype, scale=0.1), wave(8, 1, dtype=dtype, scale=0.5, speed=2.1)]
+    return start, lambda w, b, v: ((torch.tanh(x @ w + b) @ v - y) ** 2).mean()
+
+
+def rosenbrock(dtype):
+    return [torch.tensor([-1.5, 2.0], dtype=dtype)], lambda w: (1 - w[0]) ** 2 + 100 * (w[1] - w[0] ** 2) ** 2
+
+
+LBFGS = [
+    (squares, "f64", {}), (squares, "f64", {"line_search": "strong_wolfe"}), (squares, "f64", {"max_iter": 4, "history": 2, "lr": 0.5}),
+    (squares, "f32", {"max_iter": 1}), (squares, "f32", {"max_iter": 2, "line_search": "strong_wolfe"}),
+    (mlp, "f64", {"max_iter": 3}), (mlp, "f64", {"max_iter": 3, "line_search": "strong_wolfe"}),
+    (mlp, "f64", {"max_iter": 5, "max_eval": 3, "history": 3, "lr": 0.7, "line_search": "strong_wolfe"}),
+    (mlp, "f64", {"max_iter": 5, "tolerance_grad": 0.02, "tolerance_change": 1e-4}),
+    (mlp, "f32", {"max_iter": 2, "lr": 0.1}), (mlp, "f32", {"max_iter": 1, "line_search": "strong_wolfe"}),
+    (rosenbrock, "f64", {"lr": 0.1, "max_iter": 10}), (rosenbrock, "f64", {"line_search": "strong_wolfe", "max_iter": 3}),
+    (rosenbrock, "f64", {"line_search": "strong_wolfe"}),
+]
+
+
+def run_lbfgs(problem, element, arguments):
+    start, loss = problem({"f64": torch.float64, "f32": torch.float32}[element])
+    weights = [torch.nn.Parameter(w) for w in start]
+    named = {{"history": "history_size", "line_search": "line_search_fn"}.get(k, k): v for k, v in arguments.items()}
+    optimizer = torch.optim.LBFGS(weights, **named)
+    evaluations = 0
+
+    def closure():
+        nonlocal evaluations
+        evaluations += 1
+        optimizer.zero_grad()
+        value = loss(*weights)
+        value.backward()
+        return value
+
+    losses, evaluated = [], []
+    for _ in range(20):
+        losses.append(optimizer.step(closure).item())
+        evaluated.append(evaluations)
+    return {"problem": problem.__name__, "element": element, "arguments": arguments, "losses": losses, "evaluations": evaluated,
+            "weights": [w.detach().flatten().tolist() for w in weights]}
 
 
 def rates(make, steps=120, lr=0.1):
@@ -105,6 +164,7 @@ def schedules():
 if __name__ == "__main__":
     result = {"torch": torch.__version__, "steps": STEPS,
               "rules": [{"name": n, "arguments": a, "weights": run_rule(n, a)} for n, a in RULES],
+              "lbfgs": [run_lbfgs(*row) for row in LBFGS],
               "schedules": schedules()}
     path = pathlib.Path(__file__).with_name("optim.json")
     path.write_text(json.dumps(result, indent=1) + "\n")

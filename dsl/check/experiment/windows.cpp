@@ -2,6 +2,7 @@
 
 #include "dsl/check/declarations/data_logic/data_logic.h"
 #include "dsl/check/declarations/declarations.h"
+#include "dsl/check/experiment/repeated_steps.h"
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/walk.h"
@@ -173,6 +174,7 @@ std::optional<TrainBatch> find_train_batch(Program& program, const Experiment& e
 
 void check_windows(Context& cx, const Experiment& experiment) {
   check_step(cx, experiment);
+  check_repeating_run(cx, experiment, window_setting(cx, experiment));
   check_counted(cx, experiment);
   check_epoch_length(cx, experiment);
   for (const StreamDecl& stream : cx.program.datas[experiment.data].streams) {

@@ -3,6 +3,7 @@
 
 #include "dsl/ast/walk.h"
 #include "dsl/check/declarations/declarations.h"
+#include "dsl/check/experiment/repeated_steps.h"
 #include "dsl/check/statements/statements.h"
 
 namespace ltr::check {
@@ -252,6 +253,11 @@ Stmt check_minimize(const ast::Stmt& statement, const ast::Minimize& minimize, S
                        : check_name({}, only, scope);
   }
   if (loss.type.is_error() || optimizer.type.is_error()) return {statement.span, stmt::Error{}};
+  if (scope.place == Place::Test && repeats_step(optimizer, cx.program)) {
+    cx.report(diag::repeated_step(statement.span, "LBFGS", "repeats a step, and a test is none")
+                  .help("`overfit(MODEL, DATA, STEPS)` runs steps in a test"));
+    return {statement.span, stmt::Error{}};
+  }
   return {statement.span, stmt::Minimize{.loss = cx.keep(std::move(loss)), .optimizer = cx.keep(std::move(optimizer))}};
 }
 

@@ -68,16 +68,16 @@ syntax keyword ltrBlock ConvTranspose3d CosineSimilarity CriticalSuccessIndex Cs
 syntax keyword ltrBlock Dropout1d Dropout2d Dropout3d EarlyStop EditDistance Ema Embedding EmbeddingBag
 syntax keyword ltrBlock ExactMatch ExplainedVariance F1Score FBetaScore Flatten Fold FreezeUntil GRU GRUCell
 syntax keyword ltrBlock GradNorm GroupNorm HammingDistance Histograms Identity ImageGrid InstanceNorm
-syntax keyword ltrBlock JaccardIndex JensenShannonDivergence KLDivergence KendallRankCorrCoef LSTM LSTMCell
-syntax keyword ltrBlock Lamb Lars LayerNorm Linear Lion LocalResponseNorm LogCoshError LrMonitor MatchErrorRate
-syntax keyword ltrBlock MatthewsCorrCoef MaxMetric MaxPool1d MaxPool2d MaxPool3d MeanAbsoluteError
-syntax keyword ltrBlock MeanAbsolutePercentageError MeanIoU MeanMetric MeanSquaredError MeanSquaredLogError
-syntax keyword ltrBlock MinMetric MinkowskiDistance Mlflow MultiheadAttention MultilabelAUROC
-syntax keyword ltrBlock MultilabelAccuracy MultilabelAveragePrecision MultilabelExactMatch MultilabelF1Score
-syntax keyword ltrBlock MultilabelFBetaScore MultilabelHammingDistance MultilabelPrecision MultilabelRecall
-syntax keyword ltrBlock MultilabelSpecificity Muon NAdam Notify PReLU PeakSignalNoiseRatio PearsonCorrCoef
-syntax keyword ltrBlock Perplexity PixelShuffle PixelUnshuffle Precision ProgressBar R2Score RAdam RMSNorm
-syntax keyword ltrBlock RMSprop RNN RNNCell ROUGEScore Recall ReflectionPad1d ReflectionPad2d
+syntax keyword ltrBlock JaccardIndex JensenShannonDivergence KLDivergence KendallRankCorrCoef LBFGS LSTM
+syntax keyword ltrBlock LSTMCell Lamb Lars LayerNorm Linear Lion LocalResponseNorm LogCoshError LrMonitor
+syntax keyword ltrBlock MatchErrorRate MatthewsCorrCoef MaxMetric MaxPool1d MaxPool2d MaxPool3d
+syntax keyword ltrBlock MeanAbsoluteError MeanAbsolutePercentageError MeanIoU MeanMetric MeanSquaredError
+syntax keyword ltrBlock MeanSquaredLogError MinMetric MinkowskiDistance Mlflow MultiheadAttention
+syntax keyword ltrBlock MultilabelAUROC MultilabelAccuracy MultilabelAveragePrecision MultilabelExactMatch
+syntax keyword ltrBlock MultilabelF1Score MultilabelFBetaScore MultilabelHammingDistance MultilabelPrecision
+syntax keyword ltrBlock MultilabelRecall MultilabelSpecificity Muon NAdam Notify PReLU PeakSignalNoiseRatio
+syntax keyword ltrBlock PearsonCorrCoef Perplexity PixelShuffle PixelUnshuffle Precision ProgressBar R2Score
+syntax keyword ltrBlock RAdam RMSNorm RMSprop RNN RNNCell ROUGEScore Recall ReflectionPad1d ReflectionPad2d
 syntax keyword ltrBlock RelativeSquaredError ReplicationPad1d ReplicationPad2d RetrievalFallOut
 syntax keyword ltrBlock RetrievalHitRate RetrievalMAP RetrievalMRR RetrievalNormalizedDCG RetrievalPrecision
 syntax keyword ltrBlock RetrievalRPrecision RetrievalRecall RootMeanSquaredError Rprop RunningMean SGD

@@ -139,6 +139,7 @@ SOURCES = ('mnist()', 'fashion_mnist("none")', 'cifar10()', 'idx("none.idx") as 
            'text_chars("none.txt")', 'token_shards("none/*.bin", window = {h})', 'image_folder("none")')
 RULES = ("SGD({}, momentum = 0.5)", "Adam({})", "AdamW({})", "NAdam({})", "RAdam({})", "Adamax({})", "RMSprop({})", "Adadelta({})", "Adagrad({})", "Rprop({})",
          "Adafactor({})", "Muon({})", "Lion({})", "Lamb({})", "Lars({})")
+SEARCHES = ("max_iter = 2, line_search = strong_wolfe", "history = 3, max_eval = 4", "tolerance_grad = 0.0, tolerance_change = 0.0, lr = 0.5")
 SCHEDULES = ("cyclic(0.5, 1.0, up = 2 steps)", "noam(16, warmup = 2 steps)", "inverse_sqrt(warmup = 2 steps)", "wsd(warmup = 1 steps, decay = 1 steps)", "multistep([1 steps])",
              "exponential(0.9, every = 2 steps)", "polynomial(2.0)", "step(2 steps)", "one_cycle()", "linear(to = 0.1)", "cosine(final = 0.1)", "linear_warmup(2 steps)")
 
@@ -211,4 +212,6 @@ class Calls:
         schedules = self.dealt(SCHEDULES, 4)
         return ["", "model Many() {", *(f"  m{i} = Linear(2, 2, bias = false)" for i in range(len(rules))),
                 *(f"  optimizer o{i} = {rule.format(f'm{i}.weights')} {{ schedule = {schedules[i % len(schedules)]} }}" for i, rule in enumerate(rules)),
-                "  step train[B](x: float[B, 2]) {", *(f"    minimize mean(m{i}(x) ** 2) with o{i}" for i in range(len(rules))), "  }", "}"]
+                "  step train[B](x: float[B, 2]) {", *(f"    minimize mean(m{i}(x) ** 2) with o{i}" for i in range(len(rules))), "  }", "}",
+                "", "model Searched() {", "  m = Linear(2, 2)", f"  optimizer opt = LBFGS(m.weights, {self.rng.choice(SEARCHES)})",
+                "  step train[B](x: float[B, 2]) {", "    loss = mean(m(x) ** 2)", "    minimize loss", "    log loss", "  }", "}"]
