@@ -88,6 +88,7 @@ void refuse_idle_run(const Start& start) {
 }
 
 Resume find_resume(const Start& start) {
+  refuse_idle_run(start);
   const Str what = start.line.get("resume", "none");
   Resume out;
   std::error_code failed;
