@@ -277,8 +277,12 @@ bool Scanner::scan_interpolation(const StringForm& form) {
     const char c = peek();
     if (c == '"' && is_string_in_string(first_token)) {
       const size_t inner = at_;
+      const size_t first_inner = out_.tokens.size();
       ++strings_within_;
       scan_string();
+      // Whatever it is given to, it was said that it may not be there.
+      out_.tokens.resize(first_inner);
+      push(TokenKind::Error, inner, at_);
       // The first in a string says it for all, and for those in them.
       if (--strings_within_ == 0 && std::exchange(told_string_, form.begin + 1) != form.begin + 1) {
         report(diag::bad_interpolation(span(inner, at_), "no string may stand between the braces of a string")

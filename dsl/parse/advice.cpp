@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <iterator>
 #include <utility>
 
 #include "dsl/diagnostics/suggest.h"
@@ -121,6 +124,19 @@ bool help_bracketed_lambda(Iter at, const State& state, diagnostics::Diagnostic&
   return true;
 }
 
+/// `10%` where a number is wanted: `%` is the remainder.
+bool help_percentage(Iter at, const State& state, diagnostics::Diagnostic& diagnostic) {
+  if (kind_before(state, at) != K::Percent || !expects(state, Expected::Expression)) return false;
+  const TokenKind number = kind_before(state, at, 2);
+  if (number != K::Int && number != K::Float) return false;
+  const Iter first = std::prev(at, 2);
+  char digits[32];
+  const double part = std::strtod(std::string(state.text(*first)).c_str(), nullptr) / 100;
+  const std::string fraction(digits, std::to_chars(std::begin(digits), std::end(digits), part).ptr);
+  diagnostic.help("a part is a number from 0 to 1: `{}`", fraction).fix(state.span(first, at), fraction);
+  return true;
+}
+
 /// Whether the brackets that open at `at` are a function's: `name[B](x: float[B]) -> …`.
 bool has_result(const State& state, Iter at) {
   while (at->kind == K::OpenParen || at->kind == K::OpenBracket) {
@@ -182,7 +198,7 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
   constexpr KindSet kObjects = {K::Model, K::Block, K::Data, K::Metric, K::Callback};
   const bool is_first_word =
       level == Level::Statement && start->kind == K::Name && at == std::next(start) && !at->starts_line;
-  if (help_bracketed_lambda(at, state, diagnostic)) return;
+  if (help_bracketed_lambda(at, state, diagnostic) || help_percentage(at, state, diagnostic)) return;
   if (start->kind == K::Import) return help_import(state, start, at, diagnostic);
   if (at->kind == K::Name && expects(state, Expected::CallbackMember))
     return help_callback_member(state, at, diagnostic);

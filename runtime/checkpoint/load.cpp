@@ -58,13 +58,15 @@ void check_weights(const ModelRoot& root, const std::map<Str, at::Tensor>& tenso
 void take_weights(ModelRoot& root, const std::map<Str, at::Tensor>& tensors, const Str& source, WeightTypes types) {
   check_weights(root, tensors, source, types);
   const NoGrad no_grad;
-  std::vector<Str> converted;
+  std::vector<Str> converted, with_nan;
   for (const Entry& entry : root.state().entries) {
     const at::Tensor& value = tensors.at(entry.path);
     if (value.scalar_type() != In(entry.tensor)->scalar_type()) converted.push_back(entry.path);
+    if (at::isnan(value).any().item<bool>()) with_nan.push_back(entry.path);
     set_whole_value(In(entry.tensor), value);
   }
   if (!converted.empty()) root.state().notes.push_back(conversion_note(source, converted));
+  if (!with_nan.empty()) root.state().notes.push_back(nan_note(source, with_nan));
 }
 
 namespace {

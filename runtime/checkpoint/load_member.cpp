@@ -91,7 +91,7 @@ void load_weights(const Scope& place, const Str& path, const std::vector<LoadRul
   guarded([&] {
     const NoGrad no_grad;
     std::map<size_t, Str> filled;
-    std::vector<Str> converted;
+    std::vector<Str> converted, with_nan;
     for (const auto& [name, there] : plan.loads) {
       const size_t entry = entry_of(name);
       const at::Tensor value = borrow_tensor(file, *stored.at(there), path, location);
@@ -103,9 +103,11 @@ void load_weights(const Scope& place, const Str& path, const std::vector<LoadRul
       }
       if (value.scalar_type() != mine.scalar_type()) converted.push_back(name);
       mine.copy_(value);
+      if (at::isnan(mine).any().item<bool>()) with_nan.push_back(name);
       root.loaded.insert(entry);
     }
     if (!converted.empty()) root.notes.push_back(conversion_note(path, converted));
+    if (!with_nan.empty()) root.notes.push_back(nan_note(path, with_nan));
     for (const Str& name : plan.frozen) {
       Entry& entry = root.entries[entry_of(name)];
       entry.trained = false;

@@ -50,6 +50,10 @@ Str conversion_note(const Str& source, const std::vector<Str>& converted) {
   return fmt::format("{}: floats of another width are converted: {}", source, listed(converted));
 }
 
+Str nan_note(const Str& source, const std::vector<Str>& names) {
+  return fmt::format("{}: there is nan in {}", source, listed(names));
+}
+
 Error unreadable(const doors::WeightsError& error, const Str& shown, const Location& location) {
   if (error.kind == doors::WeightsError::Kind::Damaged) {
     return error_at(location, err::checkpoint_damaged, shown,

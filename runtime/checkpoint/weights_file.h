@@ -28,6 +28,8 @@ Str misfit(const doors::TensorEntry& stored, const at::Tensor& mine);
 
 /// What people are told where weights of `source` get another width.
 Str conversion_note(const Str& source, const std::vector<Str>& converted);
+/// The same where tensors of `source` hold nan: each loss that they are part of will be nan.
+Str nan_note(const Str& source, const std::vector<Str>& names);
 
 /// At most eight names, then how many more.
 Str listed(const std::vector<Str>& names);

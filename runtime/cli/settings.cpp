@@ -58,7 +58,10 @@ bool RunSettings::has_hparam(const Str& name) const {
 
 bool RunSettings::check_range(const Str& range, const Str& shown, const Value& value, const Location& location) {
   const Option<Str> rule = broken_range(range, value);
-  if (rule) faults.push_back(error_at(location, err::out_of_range, shown, show(value), *rule));
+  // A part is given in percent.
+  const bool is_part = value.kind == Value::Kind::Call && value.text == "fraction";
+  const Str text = is_part ? doors::shortest(value.items[0].value.real * 100) + "%" : show(value);
+  if (rule) faults.push_back(error_at(location, err::out_of_range, shown, text, *rule));
   return !rule;
 }
 

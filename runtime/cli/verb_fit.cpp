@@ -72,7 +72,23 @@ Resume find_auto(const Start& start) {
   return anew;
 }
 
+/// R2006 where `--run` names a run that nothing is taken of.
+void refuse_idle_run(const Start& start) {
+  const auto is_of_run = [&](const char* option) {
+    const Str what = start.line.get(option);
+    return what == "last" || what == "best";
+  };
+  if (!start.line.has("run") || is_of_run("resume") || is_of_run("weights")) return;
+  throw with_help(
+      error_at({}, err::settings_contradict,
+               fmt::format("--run {}: a new run begins, which takes nothing of that one", start.line.get("run"))),
+      fmt::format("--resume last --run {0} goes on with it, --weights best --run {0} begins with its weights; "
+                  "--name gives the folder of a new run a suffix",
+                  start.line.get("run")));
+}
+
 Resume find_resume(const Start& start) {
+  refuse_idle_run(start);
   const Str what = start.line.get("resume", "none");
   Resume out;
   std::error_code failed;

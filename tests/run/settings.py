@@ -56,6 +56,7 @@ WRONG = [
     ("trainer.max_time", "-1 s", "trainer.max_time -1 s does not satisfy `max_time > 0`"),
     ("trainer.nan_limit", "-1", "trainer.nan_limit -1 does not satisfy `nan_limit >= 1`"),
     ("trainer.limit_train", "0", "trainer.limit_train 0 does not satisfy `limit_train > 0`"),
+    ("trainer.limit_train", "0%", "trainer.limit_train 0% does not satisfy `limit_train > 0`"),
     ("callbacks.Ema.decay", "1", "callbacks.Ema.decay 1 does not satisfy `decay < 1`"),
 ]
 # Of the experiment `pair`: what follows from the program's own arguments must follow from those that are given.
@@ -105,6 +106,9 @@ with scratch() as name:
     check("sizes that go together pass", result.returncode == 0, result.text)
     result = run(*start, "--set", "trainer.epochs=abc", "--epochs", "1")
     check("a value that another one overrides is read, too", result.returncode == 2 and '"abc"' in result.text, result.text)
+    result = run(*start, "--run", "ways")
+    check("a run that nothing is taken of", result.returncode == 2 and "R2006]: --run ways: a new run begins" in result.text
+          and "--resume last --run ways" in result.text, result.text)
     result = run(*start, "--rate", "0.5", "--width", "12", "--set", "model.opt.momentum=0.9")
     check("what fits passes", result.returncode == 0, result.text)
     for epochs, steps, words in ((4, "none", " · 4 epochs = 16 steps"), (4, 5, " · 5 steps, at most 4 epochs"), (1, 5, " · 1 epoch = 4 steps")):

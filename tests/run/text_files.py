@@ -121,8 +121,11 @@ def missing(folder):
     check("an empty one alone is, otherwise", [row[1] for row in plain.rows()] == [2, 2, 2], plain.run().text)
     marked = Case(folder, "marked", source % "").write("a.csv", content)
     marked.refuses("a mark in a column of numbers", "R3003", 'csv(…, missing = ["-"]) takes it for an empty cell')
+    more = Case(folder, "more", source % ', missing = ["NA"]').write("a.csv", content)
+    more.refuses("another mark beside those that are named", "R3003", 'csv(…, missing = ["NA", "-"]) takes it for an empty cell')
     strict = case_of(folder, "strict", 'csv("a.csv", missing = ["NA"]) as {a: int, name: str}')
-    strict.write("a.csv", "a,name\nNA,Ann\n").refuses("where a value must be, it is not", "R3003", "a.csv:2: the field a is empty; int has no value for that")
+    strict.write("a.csv", "a,name\nNA,Ann\n").refuses("where a value must be, it is not", "R3003", "a.csv:2: the field a is empty; int has no value for that",
+                                                           '(`missing` has "NA")')
 
 
 with scratch() as place:

@@ -119,6 +119,10 @@ struct ObjectChecker {
       type = Type::error();
       typed.is_damaged = true;
     }
+    if (tensor.is_tensor()) {
+      const std::string text = cx.text(tensor);
+      inner.own_dims = text.substr(text.find('[') + 1, text.rfind(']') - text.find('[') - 1);
+    }
     Expr value = check_as(parameter.value, type, inner, "the initial value");
     Binding binding;
     if (value.type.is_error() && is_literal(parameter.value)) type = Type::error();

@@ -37,8 +37,8 @@ void report_unknown_listed(const ast::Name& name, const std::vector<Given>& give
   for (const std::string& candidate : resolve::LibraryIndex::get().names(what + "s/")) known.push_back(candidate);
   for (const std::string& candidate : cx.graph.visible(scope.module)) {
     const Symbol* other = cx.graph.find(scope.module, candidate);
-    if (other != nullptr && other->kind == SymbolKind::Callback && kind == Kind::CallbackValue)
-      known.push_back(candidate);
+    const bool is_own = other != nullptr && other->kind == SymbolKind::Callback && kind == Kind::CallbackValue;
+    if (is_own && std::ranges::find(known, candidate) == known.end()) known.push_back(candidate);
   }
   diagnostics::Diagnostic diagnostic = diag::unknown_callback(name.span, what, name.text);
   const std::string of_file = "." + name.text;
@@ -93,7 +93,11 @@ bool check_periods(const node::Call& call, Context& cx) {
     const char* what = periods == library::Periods::InSteps    ? "steps"
                        : periods == library::Periods::InEpochs ? "epochs"
                                                                : "steps or epochs";
-    cx.report(diag::wrong_type(value.span, "`" + arg.name + "` of `" + call.name + "` counts " + what));
+    diagnostics::Diagnostic diagnostic =
+        diag::wrong_type(value.span, "`" + arg.name + "` of `" + call.name + "` counts " + what);
+    const bool takes_epochs = periods != library::Periods::InSteps;
+    diagnostic.help("such as `{} = {}`", arg.name, takes_epochs ? "1 epoch" : "100 steps");
+    cx.report(std::move(diagnostic));
     return false;
   }
   return true;
@@ -328,7 +332,8 @@ void check_listed_twice(Context& cx, const Experiment& experiment) {
         what += "(signal = " + text_of(cx.at(call->args[0].value)) + ")";
       } else if (call->op != library::Id::Ema && call->op != library::Id::Swa &&
                  call->op != library::Id::TensorBoardLogger && call->op != library::Id::MlflowLogger) {
-        continue;
+        // Of others several may stand there; two of the same words do what one does.
+        what = cx.source_text(one.span);
       }
       const auto first =
           std::find_if(before.begin(), before.end(), [&](const auto& other) { return other.first == what; });

@@ -1,5 +1,9 @@
 // Settings of a trainer that only one of can hold.
 
+#include <algorithm>
+#include <cmath>
+
+#include "dsl/check/experiment/series.h"
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/expressions.h"
 
@@ -53,6 +57,13 @@ void check_equal_runs(Context& cx, const Experiment& experiment) {
   cx.report(std::move(diagnostic.help("`deterministic = false`, or leave `benchmark` out")));
 }
 
+/// What the program itself says of a setting; nothing if it is computed, or left out.
+template <class Node>
+const Node* find_constant(const Experiment& experiment, const std::string& name) {
+  const SettingValue* setting = find_setting(experiment.trainer, name);
+  return setting != nullptr ? setting->value.get<Node>() : nullptr;
+}
+
 /// Where training ends, counted in the unit of `measure`; nothing if the program does not say.
 const SettingValue* end_of(const Experiment& experiment, host::Measure measure) {
   if (measure == host::Measure::Epochs) return find_setting(experiment.trainer, "epochs");
@@ -94,6 +105,38 @@ void check_all_reached(Context& cx, const Experiment& experiment) {
   }
 }
 
+/// How many values of `series` a run has at most, if the program says: one a round of validation, one an epoch of training.
+std::optional<double> most_values(const std::string& series, const Experiment& experiment) {
+  const auto* epochs = find_constant<node::IntConst>(experiment, "epochs");
+  if (epochs == nullptr) return std::nullopt;
+  const double all = double(epochs->value);
+  if (series.starts_with("train.")) return all;
+  const auto* at_start = find_constant<node::BoolConst>(experiment, "val_at_start");
+  const double before = at_start != nullptr && at_start->value ? 1 : 0;
+  if (find_setting(experiment.trainer, "val_every") == nullptr) return all + before;
+  const auto* every = find_constant<node::Quantity>(experiment, "val_every");
+  if (every == nullptr || every->measure != host::Measure::Epochs || every->value <= 0) return std::nullopt;
+  return std::ceil(all / every->value) + before;
+}
+
+/// `EarlyStop` waits for the first value and for as many as `patience` says behind it.
+void check_patience(Context& cx, const Experiment& experiment) {
+  for (const Expr& one : experiment.callbacks) {
+    const auto* call = one.get<node::Call>();
+    if (call == nullptr || call->op != library::Id::EarlyStop) continue;
+    const auto watched = watched_series(*call, cx.program);
+    const auto most = watched ? most_values(watched->series, experiment) : std::nullopt;
+    const auto patience = std::ranges::find(call->args, "patience", &node::NamedArg::name);
+    if (!most || patience == call->args.end()) continue;
+    const ExprView written = cx.at(patience->value);
+    const auto* values = written.get<node::IntConst>();
+    const bool is_told = written.span.is_empty() || is_reported(cx, diagnostics::Code::W0410, written.span);
+    if (values == nullptr || is_told || double(values->value) < *most) continue;
+    cx.report(diag::never_reached(written.span, "the end of this `patience`")
+                  .label(find_setting(experiment.trainer, "epochs")->value.span, "training ends here"));
+  }
+}
+
 }  // namespace
 
 void check_settings_together(Context& cx, const Experiment& experiment) {
@@ -102,6 +145,7 @@ void check_settings_together(Context& cx, const Experiment& experiment) {
   check_least(cx, experiment, "min_steps", "steps");
   check_equal_runs(cx, experiment);
   check_all_reached(cx, experiment);
+  check_patience(cx, experiment);
 }
 
 }  // namespace ltr::check

@@ -79,6 +79,15 @@ bool report_bare_param(const Given& given, const std::vector<ParamInfo>& params,
   return true;
 }
 
+/// Adds that what is called is the program's, where the library has one of its name. False if it has none.
+bool note_own(diagnostics::Diagnostic& diagnostic, const CallSite& site) {
+  const resolve::Module& module = site.scope.cx.graph.modules[site.scope.module];
+  if (module.is_library || !module.symbols.contains(site.name)) return false;
+  const size_t notes = diagnostic.notes.size();
+  note_hidden(diagnostic, site.name, {}, site.scope.cx);
+  return diagnostic.notes.size() != notes;
+}
+
 }  // namespace
 
 std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamInfo>& params, const CallSite& site,
@@ -107,6 +116,7 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
               "it counts from 0 in steps of 1: from `a` in steps of `s`, `n` numbers are `a + s * arange(n)`");
         if (const auto advice = diagnostics::advice_of_argument(callee, ""))
           diagnostic.help("{}", std::string(*advice));
+        note_own(diagnostic, site);
         if (callee == "log") diagnostic.note("a value is recorded by the statement `log NAME`, or `log NAME = …`");
         cx.report(std::move(diagnostic));
         has_error = true;
@@ -137,8 +147,11 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
         for (const std::string& name : names) list += (list.empty() ? "`" : ", `") + name + "`";
         if (!list.empty()) diagnostic.note("it has {}", list);
       }
+      const bool is_hiding = note_own(diagnostic, site);
       cx.report(std::move(diagnostic));
       has_error = true;
+      // The others are meant for that of the library, too.
+      if (is_hiding) return std::nullopt;
       continue;
     }
     const size_t index = size_t(param - params.begin());
@@ -166,6 +179,7 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
       all += (all.empty() ? "" : ", ") + param.name + (param.initial != nullptr ? " = …" : "");
     diagnostics::Diagnostic diagnostic = diag::wrong_argument(site.name_span, "`" + callee + "` needs " + missing);
     diagnostic.note("it takes `{}`", all);
+    note_own(diagnostic, site);
     // Of one that is left out alone, as of a size that is given as a list.
     if (advice && !site.given.empty()) diagnostic.help("{}", std::string(*advice));
     cx.report(std::move(diagnostic));

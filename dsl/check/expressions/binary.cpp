@@ -342,8 +342,18 @@ std::optional<Expr> join_lists(Expr& left, Expr& right, Span span, Scope& scope)
   return op_expr(library::Id::JoinLists, std::move(type), span, {cx.keep(std::move(left)), cx.keep(std::move(right))});
 }
 
+/// `[Linear(4, 4)] * 3` of Python.
+void help_repeated(diagnostics::Diagnostic& diagnostic, const ExprView& list, const ExprView& count,
+                   const Context& cx) {
+  const auto* written = list.get<node::List>();
+  const bool is_of_one = written != nullptr && written->elements.size() == 1;
+  const std::string element = is_of_one ? cx.source_text(cx.at(written->elements[0]).span) : "…";
+  diagnostic.help("so many of them are `[{} for i in 0 .. {}]`", element, cx.source_text(count.span));
+}
+
 /// Adds how one side becomes what an operator takes.
-void cure_operand(diagnostics::Diagnostic& diagnostic, const ExprView& left, const ExprView& right, Scope& scope) {
+void cure_operand(diagnostics::Diagnostic& diagnostic, ast::BinaryOp op, const ExprView& left, const ExprView& right,
+                  Scope& scope) {
   const Context& cx = scope.cx;
   if (left.type.kind == Kind::Weights && right.type.kind == Kind::Weights) {
     diagnostic.help("several are a list: `[{}, {}]`", cx.source_text(left.span), cx.source_text(right.span));
@@ -369,6 +379,8 @@ void cure_operand(diagnostics::Diagnostic& diagnostic, const ExprView& left, con
     const Type& held = side.type.kind == Kind::Option ? side.type.fields[0].type : side.type;
     if (side.type.kind == Kind::Option && (held.is_host_number() || held.kind == Kind::Str))
       return add_cure(diagnostic, side, held, cx);
+    if (op == ast::BinaryOp::Multiply && side.type.kind == Kind::List && other.type.kind == Kind::Int)
+      return void(help_repeated(diagnostic, side, other, cx));
     if (side.type.kind == Kind::List && other.type.is_host_number())
       return add_cure(diagnostic, side, Type::tensor(Element::Float, {}), cx);
     if (side.type.kind == Kind::Tuple && (other.type.is_tensor() || other.type.is_host_number())) {
@@ -461,7 +473,7 @@ Expr apply_operator(ast::BinaryOp written, Span op_span, Expr left, Expr right, 
   } else if (left.type.kind == Kind::List && right.is<node::Tuple>()) {
     add_cure(diagnostic, right, left.type, cx);
   } else {
-    cure_operand(diagnostic, left, right, scope);
+    cure_operand(diagnostic, written, left, right, scope);
   }
   cx.report(std::move(diagnostic));
   return error_at(span);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -51,6 +52,24 @@ std::optional<Expr> call_frozen_method(const ExprView& base, const ast::Field& f
   Expr call = call_fn(*method->second, *block, site);
   if (call.type.is_error()) return call;
   return frozen_expr(std::move(call), *block, span, scope.cx);
+}
+
+/// `x.add_(1)`, which changes `x` in PyTorch. False if it is none of its methods, or has advice of its own.
+bool help_in_place(diagnostics::Diagnostic& diagnostic, const std::string& name,
+                   const std::vector<std::string>& known) {
+  constexpr auto kUse = diagnostics::WordUse::Attribute;
+  if (!name.ends_with('_') || diagnostics::foreign_advice(name, kUse)) return false;
+  const std::string kept = name.substr(0, name.size() - 1);
+  const std::optional<std::string_view> advice = diagnostics::foreign_advice(kept, kUse);
+  const bool is_known = std::find(known.begin(), known.end(), kept) != known.end();
+  const std::string ours = is_known ? kept : diagnostics::renamed(kept, known).value_or("");
+  if (ours.empty() && !advice) return false;
+  diagnostic.note("nothing is changed in place: a new value is given to the name");
+  if (ours.empty())
+    diagnostic.help("{}", std::string(*advice));
+  else
+    diagnostic.help("`x = x.{}(…)`", ours);
+  return true;
 }
 
 }  // namespace
@@ -130,7 +149,8 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
     const std::string list = cx.source_text(joined) + ".join(" + cx.source_text(field.base->span) + ")";
     diagnostic.help("a list is joined, and told what stands between: `{}`", list).fix(span, list);
   } else {
-    const bool is_near = did_you_mean(diagnostic, name, field.name.span, known, diagnostics::WordUse::Attribute);
+    const bool is_near = help_in_place(diagnostic, name, known) ||
+                         did_you_mean(diagnostic, name, field.name.span, known, diagnostics::WordUse::Attribute);
     // `net.parameters()` calls what is no function here.
     if (is_near && is_empty_call && !diagnostic.fixes.empty() && diagnostic.fixes[0].replacement == "weights")
       diagnostic.fixes[0].span.end = span.end;

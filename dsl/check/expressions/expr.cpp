@@ -257,7 +257,12 @@ Expr check_expr(const ast::Expr& expr, Scope& scope) {
   const std::string reason = loss == Polynomial::Loss::Overflow
                                  ? "does not fit into 64 bits"
                                  : "has more than " + std::to_string(Polynomial::kMostTerms) + " terms";
-  scope.cx.report(diag::dim_overflow(expr.span, scope.cx.source_text(expr.span), reason));
+  const bool is_int = value.type.kind == Kind::Int;
+  const std::string what = (is_int ? "`" : "the size `") + scope.cx.source_text(expr.span) + "`";
+  diagnostics::Diagnostic diagnostic = diag::dim_overflow(expr.span, what, reason);
+  if (loss == Polynomial::Loss::Overflow && is_int)
+    diagnostic.help("the largest int is {}; a float such as `1e20` goes beyond", std::to_string(INT64_MAX));
+  scope.cx.report(std::move(diagnostic));
   return error_at(expr.span);
 }
 

@@ -49,6 +49,14 @@ Expr padding_of_word(const PaddingOf& padding, const std::vector<Expr>& args, Sp
   std::vector<Expr> pairs;
   for (size_t axis = 0; axis < axes_of(kernel.type); ++axis) {
     const Expr step = of_axis(stride, axis, cx);
+    const auto written = step.type.value ? step.type.value->constant() : std::nullopt;
+    if (written && *written != 1) {
+      diagnostics::Diagnostic diagnostic =
+          diag::where_not_satisfied(span, "stride == 1", "it is given " + std::to_string(*written));
+      if (!stride.span.is_empty()) diagnostic.label(stride.span, "given here");
+      cx.report(std::move(diagnostic.help("with another stride no sizes are kept: `padding` is a number there")));
+      return error_at(span);
+    }
     Requirement keeps_sizes;
     keeps_sizes.left = step.type.value ? *step.type.value : cx.program.atoms.unknown();
     keeps_sizes.right = 1;

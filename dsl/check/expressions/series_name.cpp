@@ -67,6 +67,7 @@ void report_no_origin(const std::string& series, const ast::NameRef& origin, Spa
 }  // namespace
 
 Expr check_series(const ast::Expr& expr, const Type& wanted, const Scope& scope) {
+  if (expr.is_error()) return error_at(expr.span);
   std::string series;
   const ast::Expr* at = &expr;
   while (const auto* field = at->get<ast::Field>()) {

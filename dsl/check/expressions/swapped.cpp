@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "dsl/check/expressions/call.h"
 
@@ -90,8 +91,14 @@ bool read_or_blame_order(CallSite& site, const std::vector<ParamInfo>& params, c
     return false;
   }
   const auto swapped = fits || cx.is_trying ? std::nullopt : find_swapped(site, found, read);
-  bool is_told = false;
+  bool is_told = false, is_shifted = false;
   for (diagnostics::Diagnostic one : found.reported()) {
+    // One too many in front moves those behind it into places that are not theirs.
+    const bool is_of_place =
+        !fits && one.code == diagnostics::Code::E0309 && std::ranges::any_of(site.given, [&](const Given& given) {
+          return !given.name && given.value != nullptr && is_about(one, given);
+        });
+    if (is_of_place && std::exchange(is_shifted, true)) continue;
     const bool is_of_these =
         swapped && (is_about(one, site.given[swapped->first]) || is_about(one, site.given[swapped->second]));
     if (is_of_these && is_told) continue;

@@ -46,6 +46,7 @@ struct Scope {
   bool lost_data = false;                         ///< there: it was said that nobody knows which it is
   std::string let_name;                           ///< of the `let` of data whose value is read
   std::string own_param;                          ///< in a member's initialiser: the param of the same name is meant
+  std::string own_dims;                           ///< in what a weight begins with: its dims, as its type has them
   uint32_t signature_group = 0;  ///< in the signature of a block parameter: what all its `...` stand for
   int loop_depth = 0;
   bool in_train = false;

@@ -2,6 +2,53 @@
 
 namespace ltr::check {
 
+Broadcast broadcast(const std::vector<Dim>& left, const std::vector<Dim>& right, Context& cx) {
+  Broadcast result;
+  std::vector<Dim> dims;
+  const bool left_longer = left.size() >= right.size();
+  const std::vector<Dim>& longer = left_longer ? left : right;
+  const std::vector<Dim>& shorter = left_longer ? right : left;
+  const bool ranks_differ = longer.size() != shorter.size();
+  for (size_t i = 0; i < longer.size(); ++i) {
+    const Dim& a = longer[longer.size() - 1 - i];
+    if (i >= shorter.size()) {
+      dims.insert(dims.begin(), a);
+      continue;
+    }
+    const Dim& b = shorter[shorter.size() - 1 - i];
+    if (a == b) {
+      dims.insert(dims.begin(), a);
+      continue;
+    }
+    if (a.group != 0 || b.group != 0) {
+      // What `...` stands for is not known here, so nothing but nothing may stand beside it.
+      result.is_symbolic_clash = true;
+      return result;
+    }
+    const bool a_known = a.size.constant().has_value(), b_known = b.size.constant().has_value();
+    if (b.size.is_one()) {
+      dims.insert(dims.begin(), a);
+    } else if (a.size.is_one()) {
+      if (ranks_differ && !b_known && !cx.program.atoms.mentions_unknown(b.size)) {
+        result.is_symbolic_clash = true;
+        return result;
+      }
+      dims.insert(dims.begin(), b);
+    } else if (cx.program.atoms.mentions_unknown(a.size)) {
+      dims.insert(dims.begin(), b);
+    } else if (cx.program.atoms.mentions_unknown(b.size)) {
+      dims.insert(dims.begin(), a);
+    } else if (a_known && b_known) {
+      return result;
+    } else {
+      result.equal.emplace_back(a.size, b.size);
+      dims.insert(dims.begin(), a);
+    }
+  }
+  result.dims = std::move(dims);
+  return result;
+}
+
 namespace {
 
 std::optional<Type> broadcast_all(const std::vector<Type>& types, CallSite& site) {
@@ -53,7 +100,13 @@ Expr rule_where(const FnInfo& op, CallSite& site) {
   if (!args) return error_at(site.span);
   if (!want_tensor((*args)[0], site)) return error_at(site.span);
   if ((*args)[0].type.element != Element::Bool) {
-    site.scope.cx.report(diag::wrong_element((*args)[0].span, "the condition of `where` is a bool tensor"));
+    diagnostics::Diagnostic diagnostic =
+        diag::wrong_element((*args)[0].span, "the condition of `where` is a bool tensor");
+    // `x.where(c, y)`, as PyTorch has it.
+    const auto text = [&](size_t i) { return site.scope.cx.source_text((*args)[i].span); };
+    if ((*args)[1].type.is_tensor() && (*args)[1].type.element == Element::Bool)
+      diagnostic.help("it stands first: `where({}, {}, {})`", text(1), text(0), text(2));
+    site.scope.cx.report(std::move(diagnostic));
     return error_at(site.span);
   }
   adopt_element(*args, 1, 2, site.scope.cx);

@@ -35,6 +35,9 @@ bool is_of_another_kind(const Type& have, const Type& wanted) {
 }
 
 Expr fail(const ExprView& expr, const Type& wanted, Scope& scope, const std::string& what) {
+  // That it is Python was said.
+  if (expr.type.kind == Kind::Function && scope.cx.source_text(expr.span).starts_with("lambda "))
+    return error_at(expr.span);
   if (expr.type.kind == Kind::Secret) {
     diagnostics::Diagnostic diagnostic = diag::secret_misplaced(expr.span, "given as " + what);
     diagnostic.note("it would be printed or saved; only settings that ask for a secret take one");

@@ -90,6 +90,8 @@ void cure_text(diagnostics::Diagnostic& diagnostic, const ExprView& given, const
   } else if (wanted.kind == Kind::List && !wanted.fields.empty() && wanted.fields[0].type.kind == Kind::Str) {
     diagnostic.help("`{}.split()` cuts it into words, `[{}]` is a list of it alone", cx.source_text(given.span),
                     cx.source_text(given.span));
+  } else if (const auto advice = diagnostics::foreign_advice(text); advice && wanted.is_host_number()) {
+    diagnostic.help("{}", std::string(*advice));
   }
 }
 
@@ -244,7 +246,8 @@ void add_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given, const 
   } else if (wanted.is_tensor() && have.kind == Kind::Tuple) {
     diagnostic.help("it is a tuple: take it apart, `a, b = {}`", text);
   } else if (have.kind == Kind::Function && wanted.kind != Kind::Function && !have.name.empty()) {
-    diagnostic.help("`{}` is a function: call it, `{}(…)`", text, text);
+    const bool is_name = text.find(' ') == std::string::npos;
+    diagnostic.help("`{}` is a function: call it, `{}(…)`", text, is_name ? text : "(" + text + ")");
   } else if (have.kind == Kind::Block && wanted.is_tensor()) {
     diagnostic.help("`{}` is a block: apply it, `{}(…)`", text, text);
   }

@@ -159,53 +159,6 @@ bool require_equal(const Polynomial& left, const Polynomial& right, Span span, S
   return true;
 }
 
-Broadcast broadcast(const std::vector<Dim>& left, const std::vector<Dim>& right, Context& cx) {
-  Broadcast result;
-  std::vector<Dim> dims;
-  const bool left_longer = left.size() >= right.size();
-  const std::vector<Dim>& longer = left_longer ? left : right;
-  const std::vector<Dim>& shorter = left_longer ? right : left;
-  const bool ranks_differ = longer.size() != shorter.size();
-  for (size_t i = 0; i < longer.size(); ++i) {
-    const Dim& a = longer[longer.size() - 1 - i];
-    if (i >= shorter.size()) {
-      dims.insert(dims.begin(), a);
-      continue;
-    }
-    const Dim& b = shorter[shorter.size() - 1 - i];
-    if (a == b) {
-      dims.insert(dims.begin(), a);
-      continue;
-    }
-    if (a.group != 0 || b.group != 0) {
-      // What `...` stands for is not known here, so nothing but nothing may stand beside it.
-      result.is_symbolic_clash = true;
-      return result;
-    }
-    const bool a_known = a.size.constant().has_value(), b_known = b.size.constant().has_value();
-    if (b.size.is_one()) {
-      dims.insert(dims.begin(), a);
-    } else if (a.size.is_one()) {
-      if (ranks_differ && !b_known && !cx.program.atoms.mentions_unknown(b.size)) {
-        result.is_symbolic_clash = true;
-        return result;
-      }
-      dims.insert(dims.begin(), b);
-    } else if (cx.program.atoms.mentions_unknown(a.size)) {
-      dims.insert(dims.begin(), b);
-    } else if (cx.program.atoms.mentions_unknown(b.size)) {
-      dims.insert(dims.begin(), a);
-    } else if (a_known && b_known) {
-      return result;
-    } else {
-      result.equal.emplace_back(a.size, b.size);
-      dims.insert(dims.begin(), a);
-    }
-  }
-  result.dims = std::move(dims);
-  return result;
-}
-
 Type substitute(const Type& type, const Binding& binding, Context& cx) {
   Type result = type;
   if (result.kind == Kind::Tensor || result.kind == Kind::Texts) {
@@ -357,7 +310,9 @@ struct Matcher {
     const std::vector<Dim> middle(argument.dims.begin() + long(before), argument.dims.end() - long(after));
     const uint32_t group = param.dims[group_at].group;
     if (const auto bound = binding.groups.find(group); bound != binding.groups.end()) {
-      if (!match_group(bound->second, middle, before, argument)) return false;
+      // One that lacks all that `...` stands for has others of its dims in the places of those behind it.
+      if (after > 0 && middle.empty() && !bound->second.empty()) return fail_rank(param, argument);
+      if (!match_group(bound->second, middle, before, param, argument)) return false;
     } else {
       binding.groups[group] = middle;
       if (const auto count = cx().group_counts.find(group); count != cx().group_counts.end())
@@ -374,11 +329,16 @@ struct Matcher {
   }
 
   /// The group of `argument` is `here`, with `before` dims in front of it, and that of an earlier one `bound`.
-  bool match_group(const std::vector<Dim>& bound, const std::vector<Dim>& here, size_t before, const Type& argument) {
+  bool match_group(const std::vector<Dim>& bound, const std::vector<Dim>& here, size_t before, const Type& param,
+                   const Type& argument) {
     if (bound == here) return true;
     Type first = argument;
-    const auto group = first.dims.begin() + long(before);
-    first.dims.insert(first.dims.erase(group, group + long(here.size())), bound.begin(), bound.end());
+    first.dims = substitute(param, binding, cx()).dims;
+    for (size_t i = 1; before + i < param.dims.size(); ++i) {
+      Dim& behind = first.dims[first.dims.size() - i];
+      const auto atom = behind.size.single_atom();
+      if (atom && free.contains(*atom)) behind = argument.dims[argument.dims.size() - i];
+    }
     bool is_equal = bound.size() == here.size();
     for (size_t i = 0; is_equal && i < here.size(); ++i) {
       is_equal = bound[i].group == here[i].group &&
@@ -429,6 +389,13 @@ struct Matcher {
     return std::nullopt;
   }
 
+  /// Whether ints lack the last dim alone: the number of a class stands for a row of zeros with a one.
+  static bool lacks_classes(const Type& wanted, const Type& argument) {
+    const bool has_more = wanted.dims.size() == argument.dims.size() + 1 && wanted.dims.back().group == 0;
+    return has_more && wanted.element == Element::I64 && argument.element == Element::I64 &&
+           std::equal(argument.dims.begin(), argument.dims.end(), wanted.dims.begin());
+  }
+
   bool fail_rank(const Type& param, const Type& argument) {
     const Type wanted = substitute(param, binding, cx());
     diagnostics::Diagnostic diagnostic =
@@ -438,6 +405,9 @@ struct Matcher {
       diagnostic.help("`.squeeze({})` takes the dim of size 1 away", *axis);
     } else if (const auto missing = dim_of_one(wanted.dims, argument.dims)) {
       diagnostic.help("`.unsqueeze({})` adds the dim of size 1", *missing);
+    } else if (lacks_classes(wanted, argument)) {
+      diagnostic.help("of numbers below {} it is `one_hot({}, {})`", cx().text(wanted.dims.back().size),
+                      cx().source_text(span), cx().text(wanted.dims.back().size));
     } else {
       help_of_argument(diagnostic, what);
     }

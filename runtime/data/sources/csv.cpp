@@ -78,6 +78,16 @@ bool seems_missing(std::string_view cell) {
   return std::ranges::find(kMarks, cell) != std::end(kMarks);
 }
 
+/// Of a cell that its field cannot take: what `missing` has to do with it.
+Str hint_of(std::string_view cell, const std::vector<Str>& missing) {
+  if (std::find(missing.begin(), missing.end(), cell) != missing.end())
+    return fmt::format(" (`missing` has \"{}\")", cell);
+  if (!seems_missing(cell)) return "";
+  Str all;
+  for (const Str& one : missing) all += fmt::format("\"{}\", ", one);
+  return fmt::format("; csv(…, missing = [{}\"{}\"]) takes it for an empty cell", all, cell);
+}
+
 /// `missing`: cells that say that there is nothing, beside empty ones.
 void load(Table& table, const Str& text, char separator, const std::vector<Str>& missing, const Str& path) {
   const Schema& schema = table.schema();
@@ -99,9 +109,7 @@ void load(Table& table, const Str& text, char separator, const std::vector<Str>&
       if (cell.empty() && schema[i].form == FieldForm::Option)
         column.push_missing();
       else if (!put(cell, column))
-        fault =
-            fault_of(schema[i], cell) +
-            (seems_missing(cell) ? fmt::format("; csv(…, missing = [\"{}\"]) takes it for an empty cell", cell) : "");
+        fault = fault_of(schema[i], cell) + hint_of(cells[places[i]], missing);
     }
     for (size_t i = 0; fault.empty() && i < schema.size(); ++i) {
       const Column& column = table.column(i);

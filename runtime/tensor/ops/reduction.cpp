@@ -20,6 +20,13 @@ at::Tensor kept(at::Tensor value, const at::Tensor& x, bool keepdim) {
   return keepdim ? value.reshape(std::vector<int64_t>(size_t(x.dim()), 1)) : value;
 }
 
+/// R1006 where a largest or smallest of nothing is asked for.
+void need_elements(const at::Tensor& x, Option<int64_t> dim, const char* name) {
+  if (x.numel() > 0 || (dim && x.size(*dim) > 0)) return;
+  throw error_here(err::shape_check_failed, fmt::format("`{}` of no elements has no value: the shape is [{}]", name,
+                                                        fmt::join(x.sizes().vec(), ", ")));
+}
+
 }  // namespace
 
 Tensor sum(const Tensor& x_, Option<int64_t> dim, bool keepdim) {
@@ -51,6 +58,7 @@ Tensor std_(const Tensor& x_, Option<int64_t> dim, bool keepdim, bool unbiased) 
 
 Tensor min(const Tensor& x_, Option<int64_t> dim, bool keepdim) {
   const In x(x_);
+  need_elements(x, dim, "min");
   return reduced(
       dim, [&] { return kept(at::min(x), x, keepdim); },
       [&](int64_t d) { return std::get<0>(at::min(x, d, keepdim)); });
@@ -58,17 +66,22 @@ Tensor min(const Tensor& x_, Option<int64_t> dim, bool keepdim) {
 
 Tensor max(const Tensor& x_, Option<int64_t> dim, bool keepdim) {
   const In x(x_);
+  need_elements(x, dim, "max");
   return reduced(
       dim, [&] { return kept(at::max(x), x, keepdim); },
       [&](int64_t d) { return std::get<0>(at::max(x, d, keepdim)); });
 }
 
-Tensor argmin(const Tensor& x, Option<int64_t> dim, bool keepdim) {
-  return guarded([&] { return give(at::argmin(In(x), dim, keepdim)); });
+Tensor argmin(const Tensor& x_, Option<int64_t> dim, bool keepdim) {
+  const In x(x_);
+  need_elements(x, dim, "argmin");
+  return guarded([&] { return give(at::argmin(x, dim, keepdim)); });
 }
 
-Tensor argmax(const Tensor& x, Option<int64_t> dim, bool keepdim) {
-  return guarded([&] { return give(at::argmax(In(x), dim, keepdim)); });
+Tensor argmax(const Tensor& x_, Option<int64_t> dim, bool keepdim) {
+  const In x(x_);
+  need_elements(x, dim, "argmax");
+  return guarded([&] { return give(at::argmax(x, dim, keepdim)); });
 }
 
 Tensor any(const Tensor& x_, Option<int64_t> dim, bool keepdim) {

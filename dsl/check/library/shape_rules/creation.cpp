@@ -28,7 +28,7 @@ bool has_dims_alone(const FnInfo& op, const CallSite& site) {
   Context& cx = site.scope.cx;
   diagnostics::Diagnostic diagnostic =
       diag::wrong_argument(fraction->span, "what stands in `" + op.name + "` without a name is a dim, so an int");
-  std::string named;
+  std::string named = site.scope.own_dims;
   for (size_t i = 0; i < site.given.size() && i + 1 < op.params.size(); ++i) {
     if (site.given[i].value == nullptr) return true;  // piped in: no dim is
     const std::string name = site.given[i].name ? site.given[i].name->text : op.params[i + 1].name;

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "dsl/check/library/library_call.h"
 #include "dsl/check/library/shape_rules/rules.h"
 
@@ -72,6 +74,16 @@ bool report_pairwise(const FnInfo& op, CallSite& site) {
   return true;
 }
 
+/// The largest of nothing, which is none. False if there may be elements along the axis.
+bool report_no_elements(const FnInfo& op, const ExprView& x, const ExprView& dim, CallSite& site) {
+  const bool is_choice = op.name == "max" || op.name == "min" || op.name == "argmax" || op.name == "argmin";
+  const auto is_none = [](const Dim& one) { return one.group == 0 && one.size.constant() == 0; };
+  if (!is_choice || !dim.is<node::NoneConst>() || !std::ranges::any_of(x.type.dims, is_none)) return false;
+  site.scope.cx.report(diag::wrong_argument(site.span, "`" + op.name + "` of no elements has no value")
+                           .label(x.span, "{}", site.scope.cx.text(x.type)));
+  return true;
+}
+
 Expr reduce(const FnInfo& op, bool is_total, CallSite& site) {
   Context& cx = site.scope.cx;
   if (report_pairwise(op, site)) return error_at(site.span);
@@ -90,6 +102,7 @@ Expr reduce(const FnInfo& op, bool is_total, CallSite& site) {
     if (op.params[i].name == "dim") dim_at = i;
     if (op.params[i].name == "keepdim") keep_at = i;
   }
+  if (report_no_elements(op, (*args)[0], (*args)[dim_at], site)) return error_at(site.span);
   Type result = before;
   const Element declared = op.result.element;
   const bool is_fixed = declared == Element::I64 || declared == Element::Bool;
