@@ -449,10 +449,9 @@ void check_body_of(Context& cx, FnInfo& fn) {
   typed.result = fn.result;
   const bool is_predict = fn.role == FnRole::Step && fn.name == "predict";
   if (is_predict && fn.ast->result) check_outputs(fn, cx);
-  // In `compute` a float is a tensor in full precision.
+  // In `compute` a float is a 0-d tensor in full precision.
   const bool is_compute = fn.role == FnRole::MetricCompute || fn.role == FnRole::MetricEach;
   if (is_compute && fn.result.kind == Kind::Float) typed.result = Type::tensor(Element::F64, {});
-  if (is_compute && typed.result.element == Element::Float) typed.result.element = Element::F64;
   if (is_compute) fn.result = typed.result;
   if (is_compute && !fn.params.empty()) {
     cx.report(diag::wrong_argument(fn.params[0].span, "`" + fn.name + "` takes no parameters")
