@@ -78,7 +78,8 @@ std::string CanonicalCode::rules_of(const ir::ObjectInfo& object) {
   }
   // The runtime calls them, no op does.
   for (const ir::Function& function : module_.functions) {
-    const bool is_called = function.role == ir::Role::MetricCompute || function.role == ir::Role::MetricMerge;
+    const bool is_called = function.role == ir::Role::MetricCompute || function.role == ir::Role::MetricEach ||
+                           function.role == ir::Role::MetricMerge;
     if (is_called && function.owner == object.name) out += " " + label_of(function.name);
   }
   return out;

@@ -38,6 +38,7 @@ cpp::Function FunctionEmitter::signature() {
   } else {
     out.owner = Context::identifier(function_.owner);
     out.is_static = is_static(function_.role);
+    out.is_override = function_.role == Role::MetricLength;
   }
   out.result = function_.role == Role::MetricMaker ? cpp::plain("void") : cx_.type(function_.result);
   if (function_.role == Role::MakeData) out.result = cpp::pointer(cpp::plain("ltr::Data"));

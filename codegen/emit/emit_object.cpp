@@ -134,16 +134,26 @@ class ObjectEmitter {
     compute.result = cpp::plain("ltr::Tensor");
     compute.name = "compute";
     compute.is_override = true;
-    for (const ir::Function& fn : cx_.module.functions) {
-      if (fn.owner != object_.name || fn.role != ir::Role::MetricCompute) continue;
-      cpp::Expr value = cpp::call(cpp::self(cx_.fn_name(fn)), {});
-      if (fn.result.is_host_number()) value = cpp::call("ltr::tensor_of", {std::move(value)});
+    const ir::Function* length = find(ir::Role::MetricLength);
+    if (const ir::Function* each = find(ir::Role::MetricEach); each != nullptr && length != nullptr) {
+      cpp::Expr has_each = cpp::binary(">=", cpp::call(cpp::self(cx_.fn_name(*length)), {}), cpp::integer(0));
+      compute.body.push_back(
+          cpp::branch(std::move(has_each), {cpp::give_back(cpp::call(cpp::self(cx_.fn_name(*each)), {}))}));
+    }
+    if (const ir::Function* fn = find(ir::Role::MetricCompute)) {
+      cpp::Expr value = cpp::call(cpp::self(cx_.fn_name(*fn)), {});
+      if (fn->result.is_host_number()) value = cpp::call("ltr::tensor_of", {std::move(value)});
       compute.body.push_back(cpp::give_back(std::move(value)));
     }
     define(std::move(compute));
+    if (const ir::Function* merge = find(ir::Role::MetricMerge)) add_merge(*merge);
+  }
+
+  const ir::Function* find(ir::Role role) const {
     for (const ir::Function& fn : cx_.module.functions) {
-      if (fn.owner == object_.name && fn.role == ir::Role::MetricMerge) add_merge(fn);
+      if (fn.owner == object_.name && fn.role == role) return &fn;
     }
+    return nullptr;
   }
 
   // The runtime has states in their order of declaration, a record by their names.

@@ -20,6 +20,8 @@ constexpr std::array kRoles = {
     RoleName{Role::Test, "test"},
     RoleName{Role::MetricUpdate, "metric_update"},
     RoleName{Role::MetricCompute, "metric_compute"},
+    RoleName{Role::MetricEach, "metric_each"},
+    RoleName{Role::MetricLength, "metric_length"},
     RoleName{Role::MetricMerge, "metric_merge"},
     RoleName{Role::Constructor, "constructor"},
     RoleName{Role::MetricMaker, "metric_maker"},

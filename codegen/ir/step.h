@@ -92,10 +92,12 @@ enum class Role {
   Test,
   MetricUpdate,
   MetricCompute,
-  MetricMerge,  ///< (self, first, second) -> states, each a record of all
-  Constructor,  ///< (self, scope, params…); a model's takes `world` behind the scope
-  MetricMaker,  ///< (self) -> metric: one state of a metric member
-  InitRule,     ///< (self, shape) -> tensor
+  MetricEach,    ///< `compute_each`, asked in its place where `MetricLength` is not -1
+  MetricLength,  ///< (self) -> int
+  MetricMerge,   ///< (self, first, second) -> states, each a record of all
+  Constructor,   ///< (self, scope, params…); a model's takes `world` behind the scope
+  MetricMaker,   ///< (self) -> metric: one state of a metric member
+  InitRule,      ///< (self, shape) -> tensor
   Resolve,
   Defaults,
   Fits,

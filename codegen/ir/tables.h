@@ -68,6 +68,7 @@ struct LogInfo {
   bool bar = false;
   Loc loc;
   bool is_whole = false;  ///< of its role, not of one of its streams
+  std::string each;       ///< the member, a metric of several values; "" for one value
 };
 
 struct StepParam {

@@ -26,6 +26,8 @@ ir::Role role_of(check::FnRole role, bool has_owner) {
     case check::FnRole::Test: return ir::Role::Test;
     case check::FnRole::MetricUpdate: return ir::Role::MetricUpdate;
     case check::FnRole::MetricCompute: return ir::Role::MetricCompute;
+    case check::FnRole::MetricEach: return ir::Role::MetricEach;
+    case check::FnRole::MetricLength: return ir::Role::MetricLength;
     case check::FnRole::MetricMerge: return ir::Role::MetricMerge;
   }
   return ir::Role::Free;
@@ -177,7 +179,7 @@ ir::Module lower(const check::Program& program, const source::SourceManager& sou
   shared.name_everything();
   for (const check::LogEntry& entry : program.logs) {
     tables.logs.push_back({entry.name, entry.role, entry.kind, entry.when, entry.reduce, entry.bar,
-                           shared.loc(entry.span), entry.is_whole});
+                           shared.loc(entry.span), entry.is_whole, entry.each});
   }
   tables.recomputed = recomputed_blocks(program);
   lower_externs(shared);

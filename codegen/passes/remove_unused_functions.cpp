@@ -44,7 +44,8 @@ class RemovalPass {
     // The runtime calls these through the base class.
     for (const ir::Function& function : module_.functions) {
       const bool is_called = function.role == ir::Role::MetricUpdate || function.role == ir::Role::MetricCompute ||
-                             function.role == ir::Role::MetricMerge;
+                             function.role == ir::Role::MetricMerge || function.role == ir::Role::MetricEach ||
+                             function.role == ir::Role::MetricLength;
       if (is_called && function.owner == name) add(function.name);
     }
   }

@@ -43,7 +43,8 @@ function linesByChart() {
   const charts = new Map();
   data.runs.forEach((run, r) => {
     for (const series of run.series) {
-      const title = series.name.split('/').slice(series.name.startsWith('lr/') ? 0 : 1).join('/') || series.name;
+      // The classes of a metric, `val/recall/3`, share one picture.
+      const title = series.name.replace(/\/\d+$/, '').split('/').slice(series.name.startsWith('lr/') ? 0 : 1).join('/') || series.name;
       if (!charts.has(title)) charts.set(title, []);
       const lines = charts.get(title);
       const name = data.runs.length > 1 ? run.name + ' ' + series.name : series.name;

@@ -64,8 +64,10 @@ const char* word_of(FnRole role) {
     case FnRole::Hook: return "on";
     case FnRole::Test: return "code";
     case FnRole::MetricUpdate: return "update";
-    case FnRole::MetricCompute: return "compute";
+    case FnRole::MetricCompute:
+    case FnRole::MetricEach: return "compute";
     case FnRole::MetricMerge: return "merge";
+    case FnRole::MetricLength: return "length";
   }
   return "";
 }
@@ -395,6 +397,7 @@ class Dump : public CodeDump {
     for (const std::string& word : {entry.kind, entry.when, entry.reduce, entry.better}) {
       if (!word.empty()) all += " " + word;
     }
+    if (!entry.each.empty()) all += " each of " + entry.each;
     line(0, all + (entry.bar ? " bar" : "") + (entry.is_whole ? " whole" : "") + " of " + entry.owner, entry.span);
   }
 

@@ -76,12 +76,13 @@ enum class Kind {
 struct Type {
   Kind kind = Kind::Error;
   Element element = Element::Error;  ///< Tensor
-  std::vector<Dim> dims;             ///< Tensor, Texts
+  std::vector<Dim> dims;             ///< Tensor, Texts, MetricValue
   std::vector<TypeField> fields;  ///< Record, Stream: named; Tuple, List: elements; Option: one; Function: its params
   std::vector<std::string> choices;  ///< OneOf
   std::optional<Polynomial> value;   ///< Int: its value as a dim, if it is one; List with `uniform`: its length
   bool uniform = false;              ///< List: `fields` has one element type for all, and `value` is the length
   bool has_vocab = false;            ///< Stream: of characters, whose number is known at start
+  bool gives_each = false;           ///< Metric: built with `average = none`, it gives what `compute_each` says
   DeclIndex decl = 0;                ///< Block, Model, Data, Metric
   std::string name;                  ///< Block, Model, Data, Metric, Function: for messages
   std::vector<std::pair<AtomId, Polynomial>> arguments;  ///< Block …: its int parameters at this instance
@@ -126,7 +127,7 @@ inline Type Type::list_of(Type element) {
 inline bool Type::operator==(const Type& other) const {
   return kind == other.kind && element == other.element && dims == other.dims && fields == other.fields &&
          choices == other.choices && value == other.value && uniform == other.uniform && decl == other.decl &&
-         arguments == other.arguments;
+         arguments == other.arguments && gives_each == other.gives_each;
 }
 
 const char* to_text(Element element);

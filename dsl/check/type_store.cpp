@@ -10,7 +10,8 @@ class TypeHasher : public Hasher {
  public:
   using Hasher::add;
   void add(const Type& type) {
-    add(size_t(type.kind) << 16 | size_t(type.element) << 8 | size_t(type.uniform) << 1 | size_t(type.has_vocab));
+    add(size_t(type.kind) << 16 | size_t(type.element) << 8 | size_t(type.uniform) << 2 | size_t(type.gives_each) << 1 |
+        size_t(type.has_vocab));
     add(type.decl);
     add(type.name);
     for (const Dim& dim : type.dims) {

@@ -38,7 +38,9 @@ enum class FnRole {
   Test,
   MetricUpdate,
   MetricCompute,
-  MetricMerge,  ///< (first, second) -> states, each a record of all: the call of `reduce merge`
+  MetricEach,    ///< `compute_each`: what a metric with `average = none` gives
+  MetricMerge,   ///< (first, second) -> states, each a record of all: the call of `reduce merge`
+  MetricLength,  ///< () -> int: how many values the metric gives where they are recorded one by one, -1 where it is one
 };
 
 struct Fn {
@@ -147,6 +149,9 @@ struct LogEntry {
   bool bar = false;
   std::string owner;   ///< the model or callback
   std::string better;  ///< "max" "min" or "": of a metric
+  std::string
+      each;  ///< the member of the model, a metric of several values, of which each is a series; "" for one value
+  std::optional<int64_t> length;  ///< how many these are, where that is known before the run
   Span span;
   bool is_whole = false;  ///< stands in a hook of a whole epoch: it is of the role, not of one of its streams
 };

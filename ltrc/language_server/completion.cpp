@@ -104,10 +104,12 @@ struct Completer {
 
   // ---- behind a dot
 
+  /// The series of an entry; of several the first.
+  static std::string shown(const check::LogEntry& entry) { return entry.name + (entry.each.empty() ? "" : "[0]"); }
   void add_series(const std::string& role, size_t given) {
     if (!snapshot.compilation.program) return;
     for (const check::LogEntry& entry : snapshot.compilation.program->logs) {
-      if (entry.role == role && given == 1) add(entry.name, ItemKind::Field, 0, role + "." + entry.name);
+      if (entry.role == role && given == 1) add(shown(entry), ItemKind::Field, 0, role + "." + shown(entry));
     }
   }
   bool add_after_role() {
@@ -245,7 +247,7 @@ struct Completer {
     if (type.find("series") != std::string_view::npos && snapshot.compilation.program) {
       for (const check::LogEntry& entry : snapshot.compilation.program->logs) {
         if (entry.kind == "scalar" || entry.kind == "metric")
-          add(entry.role + "." + entry.name, ItemKind::Field, 0, "logged by " + entry.owner);
+          add(entry.role + "." + shown(entry), ItemKind::Field, 0, "logged by " + entry.owner);
       }
     }
     if (type.find("bool") != std::string_view::npos) add_words({"true", "false"}, ItemKind::Keyword, 0);

@@ -6,6 +6,7 @@
 
 #include "runtime/callbacks/arguments.h"
 #include "runtime/tables/run_names.h"
+#include "runtime/train/series_name.h"
 
 namespace ltr {
 
@@ -52,8 +53,8 @@ Str CheckpointKeeper::name(int64_t step, int64_t epoch, const std::function<doub
   if (filename_ == "auto") {
     Str name = fmt::format("step{:07}", step);
     if (monitor_.empty()) return name;
-    Str series = monitor_;
-    std::replace(series.begin(), series.end(), '.', '_');
+    Str series = recorded_name(monitor_);
+    std::replace(series.begin(), series.end(), '/', '_');
     return name + fmt::format("-{}={:.4g}", series, std::isnan(fresh_) ? std::fabs(fresh_) : fresh_);
   }
   // `{epoch:03}-{val.acc:.3}`

@@ -25,7 +25,8 @@ void check_series(LogTable& logs, const Str& series, const Str& who, const Locat
 
 bool is_max(const Program& program, const Str& series, const Str& mode, const Location& location) {
   if (mode == "max" || mode == "min") return mode == "max";
-  const Str name = series.substr(series.rfind('.') + 1);
+  const Str all = series.substr(0, series.find('['));  // Of one class it is what it is of the metric.
+  const Str name = all.substr(all.rfind('.') + 1);
   if (ends_with_any(name, {"loss", "error", "perplexity"})) return false;
   for (const LogInfo& info : program.logs) {
     if (name != info.name || info.kind != LogKind::Metric) continue;

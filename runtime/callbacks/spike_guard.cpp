@@ -47,14 +47,15 @@ namespace {
 class SpikeGuardListener : public Listener {
  public:
   SpikeGuardListener(SpikeGuard guard, const FitView& view)
-      : guard_(std::move(guard)), view_(view), column_(guard_.series()) {
-    std::replace(column_.begin(), column_.end(), '.', '/');
-  }
+      : guard_(std::move(guard)),
+        view_(view),
+        column_(recorded_name(guard_.series())),
+        step_column_(recorded_name(guard_.series(), kStepSuffix)) {}
   uint32_t interests() const override { return kRecorded | kFresh; }
 
   void recorded(Named& row) override {
     for (const auto& [recorded, value] : row) {
-      if (recorded != column_ && recorded != column_ + "_step") continue;
+      if (recorded != column_ && recorded != step_column_) continue;
       comes_on_steps_ = true;
       look_at(value);
       return;
@@ -101,6 +102,7 @@ class SpikeGuardListener : public Listener {
   SpikeGuard guard_;
   FitView view_;
   Str column_;                   ///< what loggers call the series
+  Str step_column_;              ///< likewise, the values of steps of one on both
   bool comes_on_steps_ = false;  ///< so that the mean of an epoch is not compared with values of steps
 };
 

@@ -33,12 +33,6 @@ const char* role_text(Role role) {
   return "";
 }
 
-Str values_text(Scalars values) {
-  Str out;
-  for (const auto& [name, value] : values) out += fmt::format("  {} {}", name, short_number(value));
-  return out;
-}
-
 /// Without what rounds measured: an epoch that had none of its own would show those of an earlier one.
 std::vector<std::pair<Str, double>> without_rounds(Scalars values) {
   std::vector<std::pair<Str, double>> rest;
@@ -114,7 +108,7 @@ class Lines : public Common {
   }
   void round_end(Role role, int64_t, int64_t step, Scalars values) override {
     had_round_ = true;
-    if (role == Role::Val) print_err(fmt::format("epoch {}  step {}{}\n", epoch_text(), step, values_text(values)));
+    if (role == Role::Val) print_err(fmt::format("epoch {}  step {}{}\n", epoch_text(), step, scalars_text(values)));
   }
   bool wants_values() override {
     if (seconds_since(last_values_) < 1) return false;
@@ -127,7 +121,7 @@ class Lines : public Common {
     // An epoch that logged nothing of its own shows what its steps said last.
     const auto last = without_rounds(newest_);
     const Scalars shown = values.empty() ? Scalars(last) : values;
-    print_err(fmt::format("epoch {}  step {}{}\n", epoch_text(), step, values_text(shown)));
+    print_err(fmt::format("epoch {}  step {}{}\n", epoch_text(), step, scalars_text(shown)));
   }
 
  private:
@@ -239,7 +233,7 @@ class Bar : public Common {
       round_.clear();
       for (const auto& [name, value] : values) put(name, value);
       if (role == Role::Val && verb_ == "fit")
-        line = fmt::format("epoch {}  step {}{}", epoch_text(), step, values_text(values));
+        line = fmt::format("epoch {}  step {}{}", epoch_text(), step, scalars_text(values));
       had_round_ = true;
     }
     if (!line.empty()) above(line);
@@ -259,7 +253,7 @@ class Bar : public Common {
       const auto last = without_rounds(values_);
       const Scalars shown = values.empty() ? Scalars(last) : values;
       if (!had_round_ || !values.empty())
-        line = fmt::format("epoch {}  step {}{}", epoch_text(), step, values_text(shown));
+        line = fmt::format("epoch {}  step {}{}", epoch_text(), step, scalars_text(shown));
       had_round_ = false;
     }
     if (!line.empty()) above(line);

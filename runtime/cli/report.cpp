@@ -10,6 +10,7 @@
 #include "runtime/settings/value_text.h"
 #include "runtime/tensor/device.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/train/log_table.h"
 #include "runtime/train/root_state.h"
 
 namespace ltr::cli {
@@ -189,14 +190,14 @@ Str end_report(const Start& start, const FitReport& report, const Str& run) {
   for (const Best& best : report.best) {
     if (std::isnan(best.value)) continue;
     const Str path = inside(run, best.path);
-    out += fmt::format("best  {} {} at step {}{}\n", shown_series(best.series), short_number(best.value), best.step,
+    out += fmt::format("best  {} {} at step {}{}\n", recorded_name(best.series), short_number(best.value), best.step,
                        path.empty() ? "" : "   " + path);
   }
-  Str last;
+  Named named;
   for (const auto& [series, value] : report.last) {
-    if (std::isnan(value)) continue;
-    last += fmt::format("  {} {}", shown_series(series), short_number(value));
+    if (!std::isnan(value)) named.emplace_back(recorded_name(series), value);
   }
+  const Str last = scalars_text(named);
   if (!last.empty()) out += "last" + last + "\n";
   for (const auto& [text, count] : warnings_so_far()) {
     out += fmt::format("warning: {}{}\n", text, count > 1 ? fmt::format(" ({} times)", count) : "");
@@ -284,11 +285,6 @@ void tell_how_to_go_on(const Terminal& terminal, const Str& run, const Str& resu
 }
 
 Str test_command(const Start& start, const Str& run) { return command_for(start, "test", "--run", run); }
-
-Str shown_series(Str series) {
-  std::replace(series.begin(), series.end(), '.', '/');
-  return series;
-}
 
 Str inside(const Str& run, const Str& path) {
   return !run.empty() && path.starts_with(run + "/") ? path.substr(run.size() + 1) : path;

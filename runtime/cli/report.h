@@ -25,8 +25,6 @@ Str resume_command(const Start& start, const Str& run);
 void tell_how_to_go_on(const Terminal& terminal, const Str& run, const Str& resume_command);
 /// The command that tests the best weights of a run.
 Str test_command(const Start& start, const Str& run);
-/// `val.acc` as it is written: `val/acc`.
-Str shown_series(Str series);
 /// `path` as seen from the folder `run`.
 Str inside(const Str& run, const Str& path);
 /// Optimizers with their groups and schedules.

@@ -303,6 +303,12 @@ TEST_CASE("numbers for people") {
   CHECK(clock_text(8) == "0:08");
   CHECK(clock_text(3723) == "1:02:03");
   CHECK(short_number(0.0412345) == "0.04123");
+  const std::vector<std::pair<Str, double>> values = {
+      {"val/loss", 0.5}, {"val/acc/0", 1}, {"val/acc/2", 0.25}, {"val/f1/0", 0}};
+  CHECK(scalars_text(values) == "  val/loss 0.5  val/acc [1 nan 0.25]  val/f1 [0]");
+  std::vector<std::pair<Str, double>> many;
+  for (int i = 0; i < 12; ++i) many.emplace_back("val/acc/" + std::to_string(i), i);
+  CHECK(scalars_text(many) == "  val/acc [0 1 2 3 4 5 6 7 8 9 …]");
   CHECK(short_number(NAN) == "nan");
   CHECK(bytes_text(1677721.6) == "1.6 MiB");
 }

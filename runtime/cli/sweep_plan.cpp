@@ -9,6 +9,7 @@
 #include "runtime/cli/tuned_setting.h"
 #include "runtime/settings/value_text.h"
 #include "runtime/tensor/random.h"
+#include "runtime/train/series_name.h"
 
 namespace ltr::cli {
 
@@ -144,8 +145,7 @@ SweepPlan read_sweep(const Start& start) {
     } else if (name == "method") {
       plan.is_grid = one.value.text == "grid";
     } else if (name == "minimize" || name == "maximize") {
-      plan.target = one.value.text;
-      std::ranges::replace(plan.target, '.', '/');
+      plan.target = recorded_name(one.value.text);
       plan.is_max = name == "maximize";
     } else if (name == "prune") {
       plan.pruning = read_pruning(one.value, where);

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <mutex>
 #include <system_error>
 
@@ -20,6 +21,7 @@
 #include "doors/number.h"
 #include "runtime/api/error.h"
 #include "runtime/tensor/device.h"
+#include "runtime/train/series_name.h"
 
 namespace ltr::cli {
 
@@ -128,6 +130,33 @@ Str short_number(double value) {
   if (!std::isfinite(value)) return doors::shortest(value);
   if (value == std::floor(value) && std::abs(value) < 1e6) return fmt::format("{:.0f}", value);
   return fmt::format("{:.4g}", value);
+}
+
+Str scalars_text(Scalars values) {
+  constexpr int64_t kMostShown = 10, kSingle = -1;
+  // Those of one metric are neighbours in what a round gives, and sorted as texts where they are a report's: 0, 1, 10, 2.
+  std::vector<std::pair<Str, std::map<int64_t, double>>> lists;
+  for (const auto& [name, value] : values) {
+    const std::optional<int64_t> place = class_number(name);
+    const Str base = place ? name.substr(0, name.rfind('/')) : name;
+    if (!place || lists.empty() || lists.back().first != base) lists.push_back({base, {}});
+    lists.back().second[place.value_or(kSingle)] = value;
+  }
+  Str out;
+  for (const auto& [name, numbers] : lists) {
+    if (const auto single = numbers.find(kSingle); single != numbers.end()) {
+      out += fmt::format("  {} {}", name, short_number(single->second));
+      continue;
+    }
+    const int64_t count = numbers.rbegin()->first + 1;
+    Str list;
+    for (int64_t i = 0; i < std::min(count, kMostShown); ++i) {
+      const auto number = numbers.find(i);
+      list += (list.empty() ? "" : " ") + short_number(number != numbers.end() ? number->second : std::nan(""));
+    }
+    out += fmt::format("  {} [{}{}]", name, list, count > kMostShown ? " …" : "");
+  }
+  return out;
 }
 
 Str clock_text(double seconds) {

@@ -54,8 +54,11 @@ void note_warning(const Str& text);
 // ---- numbers for people ----
 /// `1 batch`, `1,024 batches`.
 Str plural(int64_t count, const Str& one);
-Str with_commas(int64_t value);    ///< 421,642
-Str short_number(double value);    ///< three or four significant digits: 0.0412, 12.3, 1.5e-05
+Str with_commas(int64_t value);  ///< 421,642
+Str short_number(double value);  ///< three or four significant digits: 0.0412, 12.3, 1.5e-05
+/// Values under their recorded names, `  val/loss 0.51  val/acc [0.9 0.8]`: those of the classes of a metric as one list,
+/// of which at most 10 are shown.
+Str scalars_text(Scalars values);
 Str clock_text(double seconds);    ///< 0:08, 1:02:03
 Str seconds_text(double seconds);  ///< 14.2 s
 Str bytes_text(double bytes);      ///< 1.6 MiB

@@ -23,6 +23,7 @@
 #include "runtime/tensor/handle.h"
 #include "runtime/train/bucket_trial.h"
 #include "runtime/train/feed.h"
+#include "runtime/train/series_name.h"
 #include "runtime/train/signals.h"
 
 namespace ltr::cli {
@@ -397,7 +398,7 @@ class FitVerb {
     record_.exit_code = report.exit_code;
     record_.reason = report.reason.empty() ? report.outcome : report.outcome + ": " + report.reason;
     if (!report.best.empty() && !std::isnan(report.best[0].value)) {
-      record_.best_metric = shown_series(report.best[0].series);
+      record_.best_metric = recorded_name(report.best[0].series);
       record_.best_value = report.best[0].value;
       record_.best_checkpoint = inside(folder_->path(), report.best[0].path);
     }
@@ -422,7 +423,7 @@ class FitVerb {
     for (const Best& best : report.best) {
       if (!std::isnan(best.value))
         done +=
-            fmt::format("best {} {} at step {}\n", shown_series(best.series), doors::shortest(best.value), best.step);
+            fmt::format("best {} {} at step {}\n", recorded_name(best.series), doors::shortest(best.value), best.step);
     }
     write_run_file(folder_->path() + "/DONE", done);
   }

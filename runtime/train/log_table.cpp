@@ -13,11 +13,6 @@ namespace ltr {
 
 namespace {
 
-Str slashed(Str series) {
-  std::replace(series.begin(), series.end(), '.', '/');
-  return series;
-}
-
 /// So many values wait at most: memory stays bounded when nothing is recorded for long.
 constexpr size_t kMostWaiting = 4096;
 
@@ -29,13 +24,16 @@ Tensor metric_tensor(Metric& metric) {
   return metric.compute();
 }
 
-double metric_value(Metric& metric, const Str& series) {
+std::vector<double> metric_values(Metric& metric, size_t count, const Str& series) {
   const Tensor value = metric_tensor(metric);
-  if (In(value)->numel() != 1) {
-    throw with_help(error_here(err::settings_contradict, fmt::format("{} is not a number", series)),
+  const at::Tensor numbers = on_host(In(value)).to(at::kDouble).flatten().contiguous();
+  if (size_t(numbers.numel()) != count) {
+    const Str what = count == 1 ? "a number" : fmt::format("a vector of {} numbers", count);
+    throw with_help(error_here(err::settings_contradict, fmt::format("{} is not {}", series, what)),
                     "a matrix is logged with `log image`");
   }
-  return value.item();
+  const double* first = numbers.const_data_ptr<double>();
+  return {first, first + count};
 }
 
 LogTable::LogTable(const Program& program, const Data& data, Model& model, std::vector<int> slots, const Ranks& ranks)
@@ -48,16 +46,14 @@ LogTable::LogTable(const Program& program, const Data& data, Model& model, std::
   const auto is_alike = [&](const LogInfo& one, const LogInfo& other) {
     return one.kind == other.kind && one.when == other.when && one.reduce == other.reduce;
   };
-  const auto add_cell = [&](int slot, Str series) {
+  const auto add_cell = [&](int slot, size_t stream, Str series) {
     for (Cell& known : cells_) {
       if (known.series == series && is_alike(info(known), program_.logs[size_t(slot)])) return &known;
     }
     Cell& cell = cells_.emplace_back();
     cell.slot = size_t(slot);
     cell.series = std::move(series);
-    if (is_recorded_kind(info(cell).kind)) {
-      cell.newest = &newest_.emplace(cell.series, std::numeric_limits<double>::quiet_NaN()).first->second;
-    }
+    if (is_recorded_kind(info(cell).kind)) add_newest(cell, stream);
     return &cell;
   };
   for (const int slot : slots) {
@@ -68,28 +64,47 @@ LogTable::LogTable(const Program& program, const Data& data, Model& model, std::
     const bool is_of_role = streams.size() == 1 && data.streams[streams.front()].name[0] == '\0';
     if (info.is_whole || is_of_role) {
       // The hooks of an epoch run in no stream: whatever ran last, the value is the role's.
-      Cell* whole = add_cell(slot, Str(role_name(info.role)) + "." + info.name);
+      Cell* whole = add_cell(slot, streams.front(), Str(role_name(info.role)) + "." + info.name);
       std::fill(of_stream.begin(), of_stream.end(), whole);
       continue;
     }
-    for (const size_t stream : streams) of_stream[stream] = add_cell(slot, stream_name(data, stream) + "." + info.name);
+    for (const size_t stream : streams)
+      of_stream[stream] = add_cell(slot, stream, stream_name(data, stream) + "." + info.name);
   }
+}
+
+void LogTable::add_newest(Cell& cell, size_t stream) {
+  const auto add = [&](const Str& series) {
+    cell.newest.push_back(&newest_.emplace(series, std::numeric_limits<double>::quiet_NaN()).first->second);
+  };
+  const Str each = info(cell).each;
+  for (const Model::MetricMember& member : model_.metrics) {
+    if (each != member.name) continue;
+    const int64_t length = member.of(model_, int64_t(stream)).ltr_length();
+    cell.is_each = length >= 0;
+    for (int64_t i = 0; i < length; i++) add(series_of_class(cell.series, i));
+  }
+  if (!cell.is_each) add(cell.series);
 }
 
 std::vector<Str> LogTable::columns() const {
   std::vector<Str> names;
   for (const Cell& cell : cells_) {
-    const LogInfo& info = program_.logs[cell.slot];
-    if (!is_recorded_kind(info.kind)) continue;
-    const Str name = slashed(cell.series);
-    if (info.when == LogWhen::Both) {
-      names.push_back(name + "_step");
-      names.push_back(name + "_epoch");
-    } else {
-      names.push_back(name);
+    const std::vector<Str> suffixes =
+        info(cell).when == LogWhen::Both ? std::vector<Str>{kStepSuffix, kEpochSuffix} : std::vector<Str>{""};
+    for (const Str& suffix : suffixes) {
+      for (size_t i = 0; i < cell.newest.size(); i++) names.push_back(cell.column(i, suffix));
     }
   }
   return names;
+}
+
+void LogTable::record(Cell& cell, const std::vector<double>& numbers, const Str& suffix, Named& values) const {
+  for (size_t i = 0; i < numbers.size(); i++) {
+    // Of a log on both the newest value is that of the epoch.
+    if (suffix != kStepSuffix) *cell.newest[i] = numbers[i];
+    values.emplace_back(cell.column(i, suffix), numbers[i]);
+  }
 }
 
 // ---- taking in -----------------------------------------------------------------------------------------------
@@ -150,8 +165,8 @@ void LogTable::take(Cell& cell, double value, double weight) {
 void LogTable::close_window() {
   for (Cell& cell : cells_) {
     if (info(cell).role != Role::Train || info(cell).when == LogWhen::Epoch) continue;
-    if (info(cell).when == LogWhen::Step && cell.step_weight > 0 && cell.newest != nullptr) {
-      *cell.newest = cell.step_sum / cell.step_weight;
+    if (info(cell).when == LogWhen::Step && cell.step_weight > 0 && !cell.newest.empty()) {
+      *cell.newest.front() = cell.step_sum / cell.step_weight;
     }
     cell.step_sum = cell.step_weight = 0;
   }
@@ -218,14 +233,10 @@ void LogTable::begin_window(bool is_recorded) {
 void LogTable::end_window(bool is_recorded, Named& values) {
   if (is_recorded) {
     settle();
-    const std::vector<std::pair<size_t, double>> all = guarded([&] { return window_values(); });
+    const auto all = guarded([&] { return window_values(); });
     close_window();
-    for (const auto& [place, value] : all) {
-      Cell& cell = cells_[place];
-      const LogWhen when = info(cell).when;
-      if (when == LogWhen::Step) *cell.newest = value;
-      values.emplace_back(slashed(cell.series) + (when == LogWhen::Both ? "_step" : ""), value);
-    }
+    for (const auto& [place, numbers] : all)
+      record(cells_[place], numbers, info(cells_[place]).when == LogWhen::Both ? kStepSuffix : "", values);
   } else if (!waiting_.empty()) {
     waiting_.push_back({nullptr, 0});
   }
@@ -250,16 +261,13 @@ void LogTable::end_epoch(Role role, Named& values) {
     Cell& cell = cells_[i];
     const LogInfo& about = info(cell);
     if (about.role != role) continue;
-    const Str name = slashed(cell.series) + (about.when == LogWhen::Both ? "_epoch" : "");
+    const Str suffix = about.when == LogWhen::Both ? kEpochSuffix : "";
     if (Metric* metric = all[i].metric; metric != nullptr) {
-      if (about.kind == LogKind::Metric && about.when != LogWhen::Step) {
-        *cell.newest = metric_value(*metric, cell.series);
-        values.emplace_back(name, *cell.newest);
-      }
-      if (about.kind == LogKind::Image) images_.emplace_back(slashed(cell.series), metric_tensor(*metric));
+      if (about.kind == LogKind::Metric && about.when != LogWhen::Step)
+        record(cell, metric_values(*metric, cell.newest.size(), cell.series), suffix, values);
+      if (about.kind == LogKind::Image) images_.emplace_back(recorded_name(cell.series), metric_tensor(*metric));
     } else if (all[i].is_any) {
-      *cell.newest = reduced(all[i], about.reduce);
-      values.emplace_back(name, *cell.newest);
+      record(cell, {reduced(all[i], about.reduce)}, suffix, values);
     }
     forget(cell);
   }
@@ -305,9 +313,8 @@ const std::map<Str, double>& LogTable::all_newest() {
 void LogTable::bar_values(Named& values) {
   settle();
   for (const Cell& cell : cells_) {
-    if (info(cell).bar && cell.newest != nullptr && !std::isnan(*cell.newest)) {
-      values.emplace_back(slashed(cell.series), *cell.newest);
-    }
+    if (!info(cell).bar || cell.is_each || cell.newest.empty() || std::isnan(*cell.newest.front())) continue;
+    values.emplace_back(recorded_name(cell.series), *cell.newest.front());
   }
 }
 

@@ -13,6 +13,7 @@
 #include "runtime/tensor/host_read.h"
 #include "runtime/train/metric_states.h"
 #include "runtime/train/ranks.h"
+#include "runtime/train/series_name.h"
 
 namespace ltr {
 
@@ -78,8 +79,14 @@ class LogTable {
     Metric* metric = nullptr;
     bool metric_has_data = false;
     bool metric_in_window = false;
-    std::vector<Tensor> before;  ///< the metric's states at the window's begin
-    double* newest = nullptr;
+    std::vector<Tensor> before;   ///< the metric's states at the window's begin
+    bool is_each = false;         ///< a metric of several values
+    std::vector<double*> newest;  ///< of each value; empty for what is no series
+
+    /// The recorded name of the value `i`.
+    Str column(size_t i, const Str& suffix) const {
+      return recorded_name(is_each ? series_of_class(series, int64_t(i)) : series, suffix);
+    }
   };
   /// A value that waits to be taken into its cell; without a cell it marks the end of a window.
   struct Waiting {
@@ -94,6 +101,10 @@ class LogTable {
   };
 
   Cell* cell(int slot, size_t stream) { return cells_of_slot_[size_t(slot)][stream]; }
+  /// Makes a place for the newest value of each series of the cell; its metric, if it has several, is that of `stream`.
+  void add_newest(Cell& cell, size_t stream);
+  /// Keeps `numbers` as the newest values, and appends them under their names, `suffix` behind that of the cell.
+  void record(Cell& cell, const std::vector<double>& numbers, const Str& suffix, Named& values) const;
   const LogInfo& info(const Cell& cell) const { return program_.logs[cell.slot]; }
   void keep(Cell& cell, double weight);
   /// Takes everything that waits into its cell, in the order in which it came.
@@ -124,8 +135,8 @@ class LogTable {
   void rejoin();
   at::Tensor added(const Cell& cell, const Metric::State& state, size_t place) const;
   Str packed_window() const;
-  double value_with(Metric& metric, const MetricStates& states, const Str& series) const;
-  std::vector<std::pair<size_t, double>> window_values();
+  std::vector<double> values_with(const Cell& cell, Metric& metric, const MetricStates& states) const;
+  std::vector<std::pair<size_t, std::vector<double>>> window_values();
   void forget(Cell& cell);
 
   const Program& program_;
@@ -145,8 +156,8 @@ class LogTable {
 /// Whether what is logged so has a column.
 inline bool is_recorded_kind(LogKind kind) { return kind == LogKind::Scalar || kind == LogKind::Metric; }
 
-/// The number that `metric` has now, computed in f64; R2006 if it is no number.
-double metric_value(Metric& metric, const Str& series);
+/// The `count` numbers that `metric` has now, computed in f64; R2006 if it has not so many.
+std::vector<double> metric_values(Metric& metric, size_t count, const Str& series);
 /// Its tensor, in f64 or i64.
 Tensor metric_tensor(Metric& metric);
 

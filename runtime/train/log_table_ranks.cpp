@@ -139,21 +139,21 @@ Str LogTable::packed_window() const {
   return out;
 }
 
-/// The value that `metric` has with these states alone.
-double LogTable::value_with(Metric& metric, const MetricStates& states, const Str& series) const {
+/// The values that `metric` has with these states alone.
+std::vector<double> LogTable::values_with(const Cell& cell, Metric& metric, const MetricStates& states) const {
   const NoGrad no_grad;
   const MetricStates now = states_of(metric);
   set_states(metric, states);
-  const double value = metric_value(metric, series);
+  std::vector<double> values = metric_values(metric, cell.newest.size(), cell.series);
   set_states(metric, now);
-  return value;
+  return values;
 }
 
-/// The window of all ranks, in one exchange: the value of each cell that took something in on any of them.
-std::vector<std::pair<size_t, double>> LogTable::window_values() {
+/// The window of all ranks, in one exchange: the values of each cell that took something in on any of them.
+std::vector<std::pair<size_t, std::vector<double>>> LogTable::window_values() {
   const std::vector<Str> texts = ranks_.texts(packed_window());
   std::vector<Unpacking> ranks(texts.begin(), texts.end());
-  std::vector<std::pair<size_t, double>> values;
+  std::vector<std::pair<size_t, std::vector<double>>> values;
   for (size_t i = 0; i < cells_.size(); i++) {
     double sum = 0, weight = 0;
     Metric* metric = nullptr;
@@ -169,9 +169,9 @@ std::vector<std::pair<size_t, double>> LogTable::window_values() {
       }
     }
     if (metric != nullptr) {
-      values.emplace_back(i, guarded([&] { return value_with(*metric, joined(*metric, parts), cells_[i].series); }));
+      values.emplace_back(i, guarded([&] { return values_with(cells_[i], *metric, joined(*metric, parts)); }));
     } else if (weight > 0) {
-      values.emplace_back(i, sum / weight);
+      values.emplace_back(i, std::vector<double>{sum / weight});
     }
   }
   return values;

@@ -297,6 +297,46 @@ row("JensenShannonDivergence()", R.JensenShannonDivergence(), "p", "q")
 row("SignalNoiseRatio()", A.SignalNoiseRatio(), "rows", "row_t", tolerance=1e-5)
 row("SignalNoiseRatio(zero_mean = true)", A.SignalNoiseRatio(zero_mean=True), "rows", "row_t", tolerance=1e-5)
 
+# Each class by itself, those that never occur and labels that do not count among them.
+of_classes = {"num_classes": 5, "average": "none"}
+for name, twin, options in (
+        ("Accuracy", C.MulticlassAccuracy, {}), ("HammingDistance", C.MulticlassHammingDistance, {}),
+        ("Precision", C.MulticlassPrecision, {}), ("Recall", C.MulticlassRecall, {}), ("Specificity", C.MulticlassSpecificity, {}),
+        ("F1Score", C.MulticlassF1Score, {}), ("FBetaScore", C.MulticlassFBetaScore, {"beta": 0.5})):
+    given = "".join(f", {key} = {value}" for key, value in options.items())
+    for label in ("label", "few"):
+        row(f"{name}(5{given}, average = none)", twin(**of_classes, **options), "logits", label)
+    row(f"{name}(5{given}, average = none, top_k = 2)", twin(**of_classes, **options, top_k=2), "logits", "label")
+    row(f"{name}(5{given}, average = none, ignore = 1)", twin(**of_classes, **options, ignore_index=1), "logits", "label")
+    row(f"{name}(5{given}, average = none, ignore = -100)", twin(**of_classes, **options, **left_out), "pixels", "padded_pixels")
+for ignore, label in (("", "few"), (", ignore = 1", "label"), (", ignore = -100", "padded")):
+    row(f"JaccardIndex(5, average = none{ignore})",
+        C.MulticlassJaccardIndex(**of_classes, ignore_index=int(ignore.split("= ")[1]) if ignore else None), "logits", label)
+of_labels = {"num_labels": 4, "average": "none"}
+for name, twin, options in (
+        ("Accuracy", C.MultilabelAccuracy, {}), ("HammingDistance", C.MultilabelHammingDistance, {}),
+        ("Precision", C.MultilabelPrecision, {}), ("Recall", C.MultilabelRecall, {}), ("Specificity", C.MultilabelSpecificity, {}),
+        ("F1Score", C.MultilabelF1Score, {}), ("FBetaScore", C.MultilabelFBetaScore, {"beta": 2.0})):
+    given = "".join(f", {key} = {value}" for key, value in options.items())
+    row(f"Multilabel{name}(4{given}, average = none)", twin(**of_labels, **options), "scores", "labels",
+        prepare=lambda s, t: (torch.sigmoid(s), t))
+    row(f"Multilabel{name}(4{given}, average = none, ignore = -100)", twin(**of_labels, **options, **left_out), "scores",
+        "padded_labels", prepare=lambda s, t: (torch.sigmoid(s), t))
+for bins in (None, 5, 100):
+    given = "" if bins is None else f", thresholds = {bins}"
+    for ignore, label in (("", "every_label"), (", ignore = -100", "padded")):
+        options = {**of_classes, **(left_out if ignore else {}), "thresholds": bins}
+        row(f"AUROC(5, average = none{given}{ignore})", C.MulticlassAUROC(**options), "logits", label, prepare=to_probs)
+        row(f"AveragePrecision(5, average = none{given}{ignore})", C.MulticlassAveragePrecision(**options), "logits", label,
+            prepare=to_probs)
+    row(f"MultilabelAUROC(4, average = none{given})", C.MultilabelAUROC(**of_labels, thresholds=bins), "scores", "labels")
+    row(f"MultilabelAveragePrecision(4, average = none{given})", C.MultilabelAveragePrecision(**of_labels, thresholds=bins),
+        "scores", "labels")
+# Of an average precision without a positive torchmetrics gives nan, and 0 where there are thresholds.
+row("AUROC(5, average = none)", C.MulticlassAUROC(**of_classes), "logits", "few", prepare=to_probs)
+row("AveragePrecision(5, average = none, thresholds = 5)", C.MulticlassAveragePrecision(**of_classes, thresholds=5), "logits",
+    "few", prepare=to_probs)
+
 
 def number(value):
     return repr(float(value))

@@ -22,6 +22,14 @@ bool check_reduce(const ast::State& state, const Type& type, Context& cx);
 const ast::Name* check_merge_form(Context& cx, ObjectInfo& metric, Object& typed, const std::vector<ast::Item>& items);
 /// Adds the call of that function to the functions of `typed`.
 void check_merge(Context& cx, ObjectInfo& metric, Object& typed, const ast::Name& merge);
+/// The function of a metric that `average = none` asks in place of `compute`.
+inline constexpr const char* kComputeEach = "compute_each";
+/// E0309, E0313 unless it is declared as it is asked. Adds the function that tells how many values the metric gives.
+void check_values(Context& cx, ObjectInfo& metric, Object& typed);
+/// Whether these arguments of `metric` are `average = none`; nothing, and E0309, if only a run knows.
+std::optional<bool> gives_each(const ObjectInfo& metric, const std::vector<Expr>& args, Context& cx);
+/// What a call of a metric of this type gives to `log`: its value, with the dims of that.
+Type value_of_metric(const Type& metric, Context& cx);
 void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data);
 /// Those of the program's file, and those that it imports.
 void check_topologies(Context& cx);

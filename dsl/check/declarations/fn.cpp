@@ -251,10 +251,12 @@ Place place_of(FnRole role) {
     case FnRole::Hook: return Place::Hook;
     case FnRole::Test: return Place::Test;
     case FnRole::MetricUpdate: return Place::Update;
-    case FnRole::MetricCompute: return Place::Compute;
+    case FnRole::MetricCompute:
+    case FnRole::MetricEach: return Place::Compute;
     case FnRole::Free:
     case FnRole::Method:
-    case FnRole::MetricMerge: return Place::Fn;
+    case FnRole::MetricMerge:
+    case FnRole::MetricLength: return Place::Fn;
   }
   return Place::Fn;
 }
@@ -448,11 +450,11 @@ void check_body_of(Context& cx, FnInfo& fn) {
   const bool is_predict = fn.role == FnRole::Step && fn.name == "predict";
   if (is_predict && fn.ast->result) check_outputs(fn, cx);
   // In `compute` a float is a 0-d tensor in full precision.
-  const bool is_compute = fn.role == FnRole::MetricCompute;
+  const bool is_compute = fn.role == FnRole::MetricCompute || fn.role == FnRole::MetricEach;
   if (is_compute && fn.result.kind == Kind::Float) typed.result = Type::tensor(Element::F64, {});
   if (is_compute) fn.result = typed.result;
   if (is_compute && !fn.params.empty()) {
-    cx.report(diag::wrong_argument(fn.params[0].span, "`compute` takes no parameters")
+    cx.report(diag::wrong_argument(fn.params[0].span, "`" + fn.name + "` takes no parameters")
                   .help("what it needs is a `state`, or a parameter of the metric"));
   }
   const Body entry = rule_at_entry(fn, scope);
@@ -481,7 +483,7 @@ void check_body_of(Context& cx, FnInfo& fn) {
   typed.locals = std::move(locals);
   cx.program.fns[fn.index] = std::move(typed);
   if (KnownDraws known; is_compute && draws_random(cx.program, fn.index, known))
-    cx.report(diag::wrong_place(fn.ast->name.span, "`compute` draws no random numbers"));
+    cx.report(diag::wrong_place(fn.ast->name.span, "`" + fn.name + "` draws no random numbers"));
   // Hparams that were read meanwhile have left theirs behind these.
   cx.facts.erase(cx.facts.begin() + facts_before, cx.facts.begin() + facts_behind);
   fn.is_checking = false;

@@ -35,15 +35,31 @@ void report_unknown(Context& cx, const std::string& name, Span span, const Recor
   cx.report(std::move(diagnostic));
 }
 
+/// E0430 if `name` has several values and no index, an index where there is one value, or one that is too large.
+bool check_class(Context& cx, const std::string& name, Span span, const Logged& one) {
+  const auto [base, index] = without_index(name);
+  if (one.is_error || (index.has_value() == one.is_each && (!index || !one.length || *index < *one.length)))
+    return true;
+  const std::string all =
+      one.length ? ", `" + base + "[0]` to `" + base + "[" + std::to_string(*one.length - 1) + "]`" : "";
+  diagnostics::Diagnostic diagnostic = diag::monitor_without_value(
+      span, name, one.is_each ? "there is one for each class" + all : "`" + base + "` is one value");
+  if (!one.span.is_empty()) diagnostic.label(one.span, "logged here");
+  if (one.is_each && !index)
+    diagnostic.help("`{}[0]` is that of class 0; with `average = macro` there is one value", base);
+  cx.report(std::move(diagnostic));
+  return false;
+}
+
 /// The series that is watched, if it is logged and has fresh values.
 const Logged* find_series(Context& cx, const std::string& name, Span span, bool per_epoch, Recorded& recorded) {
-  const auto found = recorded.series.find(name);
-  if (found == recorded.series.end()) {
+  const Logged* found = find_logged(recorded.series, name);
+  if (found == nullptr) {
     report_unknown(cx, name, span, recorded);
     return nullptr;
   }
-  const Logged& one = found->second;
-  if (one.is_error) return nullptr;
+  const Logged& one = *found;
+  if (one.is_error || !check_class(cx, name, span, one)) return nullptr;
   if (!one.absent.empty()) {
     if (!recorded.told_absent.insert(one.absent).second) return nullptr;
     diagnostics::Diagnostic diagnostic = diag::monitor_without_value(span, name, one.absent);
@@ -93,8 +109,7 @@ void check_body_of_hook(Context& cx, const Body& body, Recorded& recorded);
 
 /// `metric(val.loss)` in the hooks of a callback.
 void check_expr_of_hook(Context& cx, const ExprView& expr, Recorded& recorded) {
-  const auto* metric = expr.get<node::MetricSeries>();
-  if (metric != nullptr && !recorded.series.contains(metric->series)) {
+  if (const auto* metric = expr.get<node::MetricSeries>()) {
     // The place of the series within `metric(…)`.
     const std::string text = cx.source_text(expr.span);
     const size_t at = text.find(metric->series);
@@ -103,7 +118,10 @@ void check_expr_of_hook(Context& cx, const ExprView& expr, Recorded& recorded) {
       span.begin += uint32_t(at);
       span.end = span.begin + uint32_t(metric->series.size());
     }
-    report_unknown(cx, metric->series, span, recorded);
+    if (const Logged* logged = find_logged(recorded.series, metric->series))
+      check_class(cx, metric->series, span, *logged);
+    else
+      report_unknown(cx, metric->series, span, recorded);
   }
   for_each_child(expr, [&](ExprId child) { check_expr_of_hook(cx, cx.at(child), recorded); });
   for_each_body(expr, [&](const Body& body) { check_body_of_hook(cx, body, recorded); });
@@ -126,8 +144,11 @@ void check_filename(Context& cx, const node::Call& call, Recorded& recorded) {
     for (size_t open = pattern.find('{'); open != std::string::npos; open = pattern.find('{', open + 1)) {
       const size_t end = pattern.find_first_of(":}", open);
       const std::string name = pattern.substr(open + 1, end - open - 1);
-      if (name == "epoch" || name == "step" || name == "global_step" || recorded.series.contains(name)) continue;
-      report_unknown(cx, name, value.span, recorded);
+      if (name == "epoch" || name == "step" || name == "global_step") continue;
+      if (const Logged* logged = find_logged(recorded.series, name))
+        check_class(cx, name, value.span, *logged);
+      else
+        report_unknown(cx, name, value.span, recorded);
     }
   }
 }
@@ -136,8 +157,10 @@ void check_filename(Context& cx, const node::Call& call, Recorded& recorded) {
 void check_sweep_target(Context& cx, const ast::Section& sweep, Recorded& recorded) {
   for (const ast::Setting& setting : sweep.settings) {
     if (setting.name.text != "minimize" && setting.name.text != "maximize") continue;
-    if (setting.value.get<ast::Field>() == nullptr) continue;  // No series, which was said.
-    const std::string name = cx.source_text(setting.value.span);
+    const bool is_series = setting.value.get<ast::Field>() != nullptr || setting.value.get<ast::Index>() != nullptr;
+    if (!is_series) continue;  // Which was said.
+    std::string name = cx.source_text(setting.value.span);
+    std::erase(name, ' ');
     const Logged* one = find_series(cx, name, setting.value.span, true, recorded);
     if (one == nullptr) continue;
     if (is_rate(name)) {

@@ -1,6 +1,7 @@
 #include "dsl/check/experiment/series.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/expressions.h"
@@ -18,6 +19,8 @@ Logged logged(const LogEntry& log) {
   result.is_error = log.kind == "error";
   result.better = log.better;
   result.is_on_step = log.when == "step";
+  result.is_each = !log.each.empty();
+  result.length = log.length;
   result.span = log.span;
   if (log.kind != "scalar") return result;
   if (ends_with_any(log.name, {"loss", "error", "perplexity"})) result.better = "min";
@@ -65,6 +68,21 @@ SeriesOf logged_series(const Program& program, const Experiment& experiment) {
     if (member.kind == MemberKind::Optimizer) series["lr." + member.name] = {};
   }
   return series;
+}
+
+std::pair<std::string, std::optional<int64_t>> without_index(const std::string& series) {
+  const size_t open = series.find('[');
+  if (open == std::string::npos) return {series, std::nullopt};
+  int64_t index = 0;
+  const char* end = series.data() + series.size() - 1;
+  const auto read = std::from_chars(series.data() + open + 1, end, index);
+  if (read.ec != std::errc() || read.ptr != end || *end != ']' || index < 0) return {series, std::nullopt};
+  return {series.substr(0, open), index};
+}
+
+const Logged* find_logged(const SeriesOf& series, const std::string& name) {
+  const auto found = series.find(without_index(name).first);
+  return found != series.end() ? &found->second : nullptr;
 }
 
 bool is_listed(const std::string& callback, const Experiment& experiment) {

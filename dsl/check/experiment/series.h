@@ -9,17 +9,24 @@
 namespace ltr::check {
 
 struct Logged {
-  std::string better;       ///< what `mode = auto` reads
-  std::string named;        ///< what the name alone tells, for contradictions
-  bool is_error = false;    ///< what is logged has a mistake of its own
-  bool is_on_step = false;  ///< recorded on step alone
-  std::string absent;       ///< why it has no value while training
+  std::string better;             ///< what `mode = auto` reads
+  std::string named;              ///< what the name alone tells, for contradictions
+  bool is_error = false;          ///< what is logged has a mistake of its own
+  bool is_on_step = false;        ///< recorded on step alone
+  bool is_each = false;           ///< a metric of several values, each a series: `val.acc[0]`
+  std::optional<int64_t> length;  ///< how many, where that is known
+  std::string absent;             ///< why it has no value while training
   Span span;
 };
 using SeriesOf = std::map<std::string, Logged>;
 
 /// All series of an experiment: what its model and callbacks log, and what is recorded unasked.
 SeriesOf logged_series(const Program& program, const Experiment& experiment);
+
+/// `val.acc` of `val.acc[3]`, and the 3; nothing behind a name without an index.
+std::pair<std::string, std::optional<int64_t>> without_index(const std::string& series);
+/// What is recorded under `name`, null if nothing is; not whether it has an index that is there.
+const Logged* find_logged(const SeriesOf& series, const std::string& name);
 
 /// Whether `name` is a learning rate, which is recorded unasked.
 inline bool is_rate(const std::string& name) { return name.starts_with("lr."); }

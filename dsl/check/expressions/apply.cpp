@@ -215,10 +215,11 @@ Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope) {
         cx.report(diag::wrong_place(span, "a metric is updated in steps and hooks only"));
         return error_at(span);
       }
+      Type value = value_of_metric(callee.type, cx);
       Expr call = call_fn(*update->second, std::move(callee), site);
       if (call.type.is_error()) return call;
       auto& update_call = *call.get<node::CallMethod>();
-      return {Type::of(Kind::MetricValue), call.span,
+      return {std::move(value), call.span,
               node::CallMetric{update_call.fn, update_call.object, std::move(update_call.args)}};
     }
     case Kind::Function: {

@@ -110,7 +110,8 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
   const bool is_tested = kind == Kind::Metric && scope.place == Place::Test;
   if (kind == Kind::Block || kind == Kind::Model || kind == Kind::Metric) {
     ObjectInfo* object = find_object(cx, kind, base.type.decl);
-    if (const auto method = object->fns.find(name); method != object->fns.end()) {
+    const bool is_each = is_tested && name == "compute" && base.type.gives_each;
+    if (const auto method = object->fns.find(is_each ? kComputeEach : name); method != object->fns.end()) {
       if (kind == Kind::Metric && !is_tested) {
         cx.report(diag::wrong_place(span, "`" + name + "` of a metric is called in tests")
                       .help("steps call the metric itself: `log NAME = {}(…)`", cx.source_text(field.base->span)));

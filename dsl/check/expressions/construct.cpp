@@ -154,6 +154,11 @@ Expr construct(const Symbol& symbol, CallSite& site) {
   for (const ParamInfo& param : object.params) {
     for (const AtomId size : param.sizes) type.arguments.emplace_back(size, binding.dims[size]);
   }
+  if (object.kind == Kind::Metric) {
+    const std::optional<bool> is_each = gives_each(object, *args, cx);
+    if (!is_each) return error_at(site.span);
+    type.gives_each = *is_each;
+  }
   return {std::move(type), site.span, node::Construct{cx.keep(std::move(*args))}};
 }
 

@@ -64,12 +64,28 @@ void report_no_origin(const std::string& series, const ast::NameRef& origin, Spa
   cx.report(std::move(diagnostic));
 }
 
+/// The 3 of `val.acc[3]`.
+std::optional<int64_t> written_index(const ast::Index& index) {
+  if (index.items.size() != 1 || index.items[0].kind != ast::IndexItem::Kind::Expr) return std::nullopt;
+  const auto* number = (*index.items[0].first)->get<ast::IntLiteral>();
+  return number != nullptr ? std::optional(number->value) : std::nullopt;
+}
+
 }  // namespace
 
 Expr check_series(const ast::Expr& expr, const Type& wanted, const Scope& scope) {
   if (expr.is_error()) return error_at(expr.span);
-  std::string series;
+  std::string series, index;
   const ast::Expr* at = &expr;
+  if (const auto* part = expr.get<ast::Index>()) {
+    const std::optional<int64_t> number = written_index(*part);
+    if (!number) {
+      scope.cx.report(diag::wrong_type(expr.span, "a series of several has a number behind it: `val.acc[0]`"));
+      return error_at(expr.span);
+    }
+    index = "[" + std::to_string(*number) + "]";
+    at = &*part->base;
+  }
   while (const auto* field = at->get<ast::Field>()) {
     series = field->name.text + (series.empty() ? "" : "." + series);
     at = &*field->base;
@@ -84,7 +100,7 @@ Expr check_series(const ast::Expr& expr, const Type& wanted, const Scope& scope)
     report_no_origin(series, *name, expr.span, scope.cx);
     return error_at(expr.span);
   }
-  return {wanted, expr.span, node::Series{std::move(series)}};
+  return {wanted, expr.span, node::Series{series + index}};
 }
 
 }  // namespace ltr::check

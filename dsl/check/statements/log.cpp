@@ -65,11 +65,14 @@ const char* kind_of(ast::LogKind kind, bool is_metric) {
   return "";
 }
 
+bool has_rest(const std::vector<Dim>& dims) {
+  return std::any_of(dims.begin(), dims.end(), [](const Dim& dim) { return dim.group != 0; });
+}
+
 /// An image as loggers take it: `[H, W]`, `[C, H, W]` of at most 4 channels, or several of these.
 bool check_image(const ExprView& value, Context& cx) {
   const std::vector<Dim>& dims = value.type.dims;
-  const bool has_rest = std::any_of(dims.begin(), dims.end(), [](const Dim& dim) { return dim.group != 0; });
-  if (has_rest) return true;
+  if (has_rest(dims)) return true;
   if (dims.size() < 2 || dims.size() > 4) {
     cx.report(
         diag::wrong_rank(value.span, "an image is [C, H, W], [N, C, H, W] or [H, W], not " + cx.text(value.type)));
@@ -87,6 +90,66 @@ bool check_image(const ExprView& value, Context& cx) {
   if (dims.size() == 3) diagnostic.help("one channel of several images: `.unsqueeze(1)`");
   cx.report(std::move(diagnostic));
   return false;
+}
+
+/// The metric whose value it is, as it is written.
+std::string written_metric(const ExprView& value, const Context& cx) {
+  const auto* call = value.get<node::CallMetric>();
+  return call != nullptr ? cx.source_text(cx.at(call->metric).span) : cx.source_text(value.span);
+}
+
+/// A picture of what a metric gives when its epoch ends: of a matrix, or an image.
+bool check_picture(const ExprView& value, Context& cx) {
+  const std::vector<Dim>& dims = value.type.dims;
+  if (has_rest(dims) || dims.size() > 1) return true;
+  const std::string given = dims.empty() ? "one number" : cx.text(Type::tensor(value.type.element, dims));
+  cx.report(
+      diag::wrong_rank(value.span, "a picture shows a matrix, and `" + written_metric(value, cx) + "` gives " + given));
+  return false;
+}
+
+/// Whether it is a metric of the model itself, of which a run knows how many values it gives.
+bool is_of_model(const ExprView& value, const Scope& scope) {
+  const auto* call = value.get<node::CallMetric>();
+  const auto* member = call != nullptr ? scope.cx.at(call->metric).get<node::Member>() : nullptr;
+  if (member == nullptr) return false;
+  const ExprView object = scope.cx.at(member->object);
+  return object.is<node::ModelOf>() ||
+         (object.is<node::Self>() && scope.owner != nullptr && scope.owner->kind == Kind::Model);
+}
+
+/// Whether the values of a metric can be series: one, or a vector of a length that is known when the model is built.
+bool can_be_series(const ExprView& value, const ast::Log& log, const Scope& scope) {
+  Context& cx = scope.cx;
+  const std::vector<Dim>& dims = value.type.dims;
+  // Of which rank it is may hang on a run, which sees to it.
+  if (has_rest(dims)) return true;
+  const std::string metric = written_metric(value, cx);
+  if (dims.size() > 1) {
+    cx.report(diag::wrong_type(value.span, "`log` records numbers, and `" + metric + "` gives " +
+                                               cx.text(Type::tensor(value.type.element, dims)))
+                  .help("shown as a picture: `log image {} = {}`", log.name.text, cx.source_text(value.span)));
+    return false;
+  }
+  if (dims.size() == 1 && cx.program.atoms.mentions_unknown(dims[0].size)) {
+    cx.report(
+        diag::wrong_type(value.span, "only a run knows how many values `" + metric + "` gives, and each is a series")
+            .help("what gives several says how many by a parameter: `fn compute() -> float[classes]`"));
+    return false;
+  }
+  if (dims.size() == 1 && !is_of_model(value, scope)) {
+    cx.report(diag::wrong_type(
+                  value.span,
+                  "`" + metric + "` gives several values, and only of a metric of the model itself each is a series")
+                  .help("declare it in the model: `{} = …`", log.name.text));
+    return false;
+  }
+  if (dims.size() == 1 && log.bar) {
+    cx.report(
+        diag::log_misplaced(log.name.span, "`bar` shows one number, and `" + metric + "` gives one for each class")
+            .help("log a second metric with `average = macro`, or leave `bar` out"));
+  }
+  return true;
 }
 
 /// The value as loggers take it, an error after a report.
@@ -108,11 +171,13 @@ Expr as_logged(Expr value, const ast::Log& log, Scope& scope) {
     case ast::LogKind::Scalar:
       if (!is_metric && !type.is_host_number() && !(type.is_tensor() && type.dims.empty()))
         return wrong("`log` takes a number, a 0-d tensor or a metric");
-      return value;
+      return is_metric && !can_be_series(value, log, scope) ? error_at(value.span) : value;
     case ast::LogKind::Image:
     case ast::LogKind::Histogram:
-      if (!is_metric && !type.is_tensor()) return wrong("a tensor is wanted here");
-      if (log.kind == ast::LogKind::Image && !is_metric && !check_image(value, cx)) return error_at(value.span);
+      // What a metric gives is there when its epoch ends, and a distribution is recorded when it is logged.
+      if (!type.is_tensor() && !(is_metric && log.kind == ast::LogKind::Image)) return wrong("a tensor is wanted here");
+      if (log.kind == ast::LogKind::Image && !(is_metric ? check_picture(value, cx) : check_image(value, cx)))
+        return error_at(value.span);
       return value;
     case ast::LogKind::Text: break;
   }
@@ -186,10 +251,16 @@ Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
     entry.better = metric.better;
     // Which direction is better nobody knows of a metric that says it wrongly.
     if (metric.is_damaged) entry.kind = "error";
+    const auto* member = cx.at(update->metric).get<node::Member>();
+    if (entry.kind == "metric" && value.type.dims.size() == 1 && member != nullptr) {
+      entry.each = member->name;
+      entry.length = value.type.dims[0].size.constant();
+    }
   }
   for (const LogEntry& other : cx.program.logs) {
     if (other.kind != "error" && other.owner == entry.owner && other.role == entry.role && other.name == entry.name &&
-        (other.kind != entry.kind || other.when != entry.when || other.reduce != entry.reduce) &&
+        (other.kind != entry.kind || other.when != entry.when || other.reduce != entry.reduce ||
+         other.each != entry.each) &&
         !is_reported(cx, diagnostics::Code::E0411, log.name.span)) {  // A copy of the step is the same code.
       cx.report(diag::logged_twice(log.name.span, role + "." + entry.name).label(other.span, "first here"));
     }

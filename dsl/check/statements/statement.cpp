@@ -74,6 +74,13 @@ struct FindMinimize {
 Stmt check_result(const ast::Expr& result, Span span, Scope& scope) {
   const Type wanted = scope.info != nullptr ? scope.info->result : Type::of(Kind::Void);
   Expr value = check_as(result, wanted.kind == Kind::Void ? Type::error() : wanted, scope, "the result");
+  // A float of `compute` is f64 where it runs, and what it counts is a number all the same.
+  const bool is_vector = wanted.is_tensor() && !wanted.dims.empty() && is_floating(wanted.element);
+  if (scope.place == Place::Compute && is_vector && value.type.is_tensor() && value.type.element != wanted.element) {
+    Type type = value.type;
+    type.element = wanted.element;
+    value = {std::move(type), value.span, node::Convert{scope.cx.keep(std::move(value))}};
+  }
   if (wanted.kind == Kind::Void && scope.info != nullptr) {
     // Code cannot give away a function; of other values a second `return` says nothing new.
     const bool is_code = value.type.kind == Kind::Function || holds_layers(value.type);

@@ -343,6 +343,8 @@ class LTR_EXPORT Metric {
   virtual std::vector<State> states() = 0;
   /// The value of what was seen, on the host in f64: a 0-d tensor, or a matrix or vector.
   virtual Tensor compute() = 0;
+  /// How many numbers `compute` gives if it is a vector of a known length, else -1. No state has this name.
+  virtual int64_t ltr_length() { return -1; }
   /// The states of two parts of the data as those of both, in the order of `states()`; neither part is empty, and
   /// `first` came before. Nothing where each state has a rule of its own: all or none of them say `Reduce::Merge`.
   virtual std::vector<Tensor> merge(const std::vector<Tensor>& first, const std::vector<Tensor>& second);

@@ -112,7 +112,7 @@ class Network:
         lines = ["", f"model Net({self.heading()}) {{", *self.members, f"  head = Linear({last}, {self.output.dims[1].text(rng)})"]
         names = [*self.blocks.roots(self.members), "head"]
         weights = "[" + ", ".join(f"{name}.weights" for name in names) + "]"
-        metric = rng.choice(("Accuracy(4)", "F1Score(4)", "ConfusionMatrix(4)", "MeanMetric()") if self.classes else
+        metric = rng.choice(("Accuracy(4)", "F1Score(4)", "Recall(4, average = none)", "ConfusionMatrix(4)", "MeanMetric()") if self.classes else
                             ("MeanSquaredError()", "MeanAbsoluteError()", "MeanMetric()", "R2Score()"))
         if metric == "ConfusionMatrix(4)" or metric == "R2Score()":
             metric = "MeanMetric()"

@@ -159,6 +159,13 @@ class Variety:
             items.append("fn update(x: float[...]) {\n    " + "\n    ".join(changed) + "\n  }")
             items.append(f"fn compute() -> f64 = {' + '.join(f'sum({how}med).to(f64)' for how in reductions)}")
         self.parts += ["", f"metric Spread() {self.entries(items, '')}"]
+        # A value for each class: always, or as the one who builds it says.
+        each = rng.random() < 0.5
+        items = ["state seen: i64[classes] = zeros(classes).to(i64) reduce sum", "fn update[B](y: i64[B]) { seen += one_hot(y, classes).sum(0) }", "let better = max",
+                 *(("fn compute() -> i64 = sum(seen)", "fn compute_each() -> float[classes] = seen / sum(seen)") if each else
+                   ("fn compute() -> float[classes] = seen / sum(seen)",))]
+        self.shares = "Shares(3, average = none)" if each else "Shares(3)"
+        self.parts += ["", f"metric Shares(classes: int{', average: one_of[macro, none] = macro' if each else ''}) {self.entries(items, '')}"]
 
     def blocks(self):
         rng = self.rng
@@ -208,12 +215,12 @@ class Variety:
         rng.shuffle(settings)
         rule = rng.choice(("AdamW", "Lion", "NAdam", "Lamb", "RAdam"))
         self.parts += ["", "model Net(lr: float) {", f"  net = {self.inner}", f"  scale = {self.near}Scale(wide)", "  head = Linear(wide, 3)",
-                       "  hits = Accuracy(3)", "  spread = Spread()", *rng.choice(([], ['  init "*.weight" = normal(std = 0.1)'], ['  init "head.*" = ones()'])),
+                       "  hits = Accuracy(3)", "  spread = Spread()", "  recall = Recall(3, average = none)", f"  shares = {self.shares}", *rng.choice(([], ['  init "*.weight" = normal(std = 0.1)'], ['  init "head.*" = ones()'])),
                        f"  optimizer opt = {rule}([net.weights, scale.weights, head.weights], lr = lr)" + (" " + self.entries(settings) if settings else ""),
                        "  fn logits[B](x: float[B, rows, wide]) -> float[B, 3] = head(scale(net(x[:, 0])))",
                        "  fn best[B](x: float[B, rows, wide]) -> i64[B] = logits(x).argmax(1)"]
         self.parts += self.train(schedule)
-        logged = dealt(rng, ("log hits = hits(out, y) bar", "log spread = spread(out)", "log most = max(out) on epoch reduce max",
+        logged = dealt(rng, ("log hits = hits(out, y) bar", "log spread = spread(out)", "log recall = recall(out, y)", "log shares = shares(y)", "log most = max(out) on epoch reduce max",
                              "log least = min(out) reduce min", "log total = sum(out) reduce sum", "log middle = mean(out) reduce mean bar"), self.turn, 2)
         self.parts += ["  step val[B](x: float[B, rows, wide], y: i64[B]) {", "    out = logits(x)", "    loss = cross_entropy(out, y)", "    log loss",
                        *(f"    {one}" for one in logged), "  }", "  step test = val", "  step share[B](x: float[B, rows, wide]) -> float[] = mean(logits(x))"]
