@@ -116,6 +116,7 @@ std::optional<double> most_values(const std::string& series, const Experiment& e
   if (find_setting(experiment.trainer, "val_every") == nullptr) return all + before;
   const auto* every = find_constant<node::Quantity>(experiment, "val_every");
   if (every == nullptr || every->measure != host::Measure::Epochs || every->value <= 0) return std::nullopt;
+  if (every->value > all) return std::nullopt;  // No round is reached, which is said of the setting.
   return std::ceil(all / every->value) + before;
 }
 
