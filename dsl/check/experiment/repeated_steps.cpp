@@ -112,6 +112,13 @@ void check_repeated_steps(Context& cx) {
   }
 }
 
+bool report_repeated_test(const ExprView& optimizer, Span minimize, Context& cx) {
+  if (!repeats_step(optimizer, cx.program)) return false;
+  cx.report(diag::repeated_step(minimize, "LBFGS", "repeats a step, and a test is none")
+                .help("`overfit(MODEL, DATA, STEPS)` runs steps in a test"));
+  return true;
+}
+
 void check_repeating_run(Context& cx, const Experiment& experiment, const SettingValue* window) {
   const Member* repeating = find_repeating(cx.program.models[experiment.model]);
   if (repeating == nullptr) return;

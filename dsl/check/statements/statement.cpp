@@ -252,12 +252,9 @@ Stmt check_minimize(const ast::Stmt& statement, const ast::Minimize& minimize, S
     optimizer = is_own ? member_of_self(only.text, scope.owner->members.at(only.text).type, only.span, scope, false)
                        : check_name({}, only, scope);
   }
-  if (loss.type.is_error() || optimizer.type.is_error()) return {statement.span, stmt::Error{}};
-  if (scope.place == Place::Test && repeats_step(optimizer, cx.program)) {
-    cx.report(diag::repeated_step(statement.span, "LBFGS", "repeats a step, and a test is none")
-                  .help("`overfit(MODEL, DATA, STEPS)` runs steps in a test"));
+  const bool is_wrong = loss.type.is_error() || optimizer.type.is_error();
+  if (is_wrong || (scope.place == Place::Test && report_repeated_test(optimizer, statement.span, cx)))
     return {statement.span, stmt::Error{}};
-  }
   return {statement.span, stmt::Minimize{.loss = cx.keep(std::move(loss)), .optimizer = cx.keep(std::move(optimizer))}};
 }
 
