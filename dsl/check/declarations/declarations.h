@@ -24,6 +24,7 @@ const ast::Name* check_merge_form(Context& cx, ObjectInfo& metric, Object& typed
 void check_merge(Context& cx, ObjectInfo& metric, Object& typed, const ast::Name& merge);
 /// The function of a metric that `average = none` asks in place of `compute`.
 inline constexpr const char* kComputeEach = "compute_each";
+inline constexpr const char* kAverage = "average";
 /// E0309, E0313 unless it is declared as it is asked. Adds the function that tells how many values the metric gives.
 void check_values(Context& cx, ObjectInfo& metric, Object& typed);
 /// Whether these arguments of `metric` are `average = none`; nothing, and E0309, if only a run knows.

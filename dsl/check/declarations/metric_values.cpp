@@ -7,7 +7,6 @@ namespace ltr::check {
 
 namespace {
 
-constexpr const char* kAverage = "average";
 constexpr const char* kNoAverage = "none";
 
 const ParamInfo* find_average(const ObjectInfo& metric) {

@@ -188,9 +188,11 @@ void check_items(Context& cx, const ast::Decl& decl, const std::vector<ast::Item
   const auto found = cx.objects.find(&decl);
   if (found == cx.objects.end()) return;
   const ObjectInfo& object = *found->second;
+  // Whether `compute_each` is asked, `average` says.
+  const bool has_each = object.kind == Kind::Metric && object.fns.contains(kComputeEach);
   for (const ast::Param& param : written_params(decl)) {
-    if (!is_meant_unused(param.name.text) && !own.names.contains(param.name.text))
-      warn(cx, param.name, "the parameter");
+    const bool is_read = own.names.contains(param.name.text) || (has_each && param.name.text == kAverage);
+    if (!is_meant_unused(param.name.text) && !is_read) warn(cx, param.name, "the parameter");
   }
   // Of an optimizer whose members are all unread the loss reaches nothing, or nothing is minimized with it, which is said.
   Names told;
