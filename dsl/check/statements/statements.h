@@ -22,6 +22,9 @@ Stmt check_unpack(const ast::Stmt& statement, const ast::Unpack& unpack, Scope& 
 Stmt check_declare(const ast::Stmt& statement, const ast::Declare& declare, Scope& scope);
 /// Takes a metric that is called, and not logged, for logged under its own name, so that a monitor of it is no second mistake.
 void note_lost_log(const node::CallMetric& call, Scope& scope);
+/// What `minimize` or `backward`, its `verb`, differentiates: one floating number on the device, an error after a report.
+Expr check_loss(const ast::Expr& expr, const char* verb, Scope& scope);
+Stmt check_minimize(const ast::Stmt& statement, const ast::Minimize& minimize, Scope& scope);
 Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope);
 
 }  // namespace ltr::check
