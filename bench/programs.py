@@ -264,7 +264,7 @@ class Program:
 
 PROGRAMS = [
     Program("tiny MLP", "bench/tiny_mlp.ltr", lambda: mlp(32, 64, 64, 2), adam,
-            lambda: files("points-32.idx", "labels.idx"), 64, (200, 4200), jax="32-64-64-2"),
+            lambda: files("points-32.idx", "labels.idx"), 64, (200, 12200), jax="32-64-64-2"),
     Program("MLP", "bench/mlp.ltr", lambda: mlp(784, 512, 512, 10), adam,
             lambda: files("points-784.idx", "labels.idx"), 128, (10, 160), jax="784-512-512-10"),
     Program("Keras CNN", "examples/keras_cnn.ltr", keras_cnn, adadelta, Digits, 128, (3, 23), has_fused=False, workers=1),
