@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include "dsl/ast/assigned.h"
+#include "dsl/ast/walk.h"
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/walk.h"
 
@@ -7,16 +9,64 @@ namespace ltr::check {
 
 namespace {
 
+/// Whether a variable gets other values in a branch or a loop of the function that is read.
+bool may_change(const std::string& name, const Scope& scope) {
+  if (scope.info == nullptr || scope.info->ast == nullptr) return false;
+  auto& names = scope.info->assigned_inside;
+  if (!names) names = ast::assigned_inside(*scope.info->ast);
+  return names->contains(name);
+}
+
+/// The locals around a function that its code reads.
+struct FindRead {
+  Scope& scope;
+  std::map<std::string, LocalId> found;
+
+  void operator()(const auto& node) { ast::for_each_child(node, *this); }
+  void operator()(const ast::Expr& expr) {
+    if (const auto* ref = expr.get<ast::NameRef>()) {
+      if (const auto local = scope.find_local(ref->name.text)) found.emplace(ref->name.text, *local);
+    }
+    ast::for_each_child(expr, *this);
+  }
+};
+
+/// A copy of a local; `copies` takes it.
+LocalId copy_of(LocalId local, Span span, Scope& scope, std::vector<std::pair<LocalId, Expr>>& copies) {
+  const LocalId copy = scope.hidden_local(scope.local(local).type);
+  scope.local(copy).name = scope.local(local).name;
+  copies.emplace_back(copy, local_expr(local, scope, span));
+  return copy;
+}
+
+/// A function keeps the values that it reads: those of variables that a branch or a loop may change are copied where it is
+/// made. Its code is read where it is applied, and would read the changed ones.
 Expr closure_value(Closure closure, std::string name, Span span, Scope& scope) {
   closure.module = scope.module;
   closure.fn = scope.fn;
   closure.owner = scope.owner;
   closure.frames = scope.frames;
+  std::vector<std::pair<LocalId, Expr>> copies;
+  if (closure.frozen) {
+    if (const auto* local = closure.frozen->get<node::Local>(); local != nullptr && may_change(local->name, scope))
+      closure.frozen = local_expr(copy_of(local->local, span, scope, copies), scope, closure.frozen->span);
+  } else {
+    FindRead read{.scope = scope, .found = {}};
+    read(*closure.code);
+    closure.frames.emplace_back();
+    for (const auto& [text, local] : read.found) {
+      const Type& type = scope.local(local).type;
+      if (type.is_error() || type.kind == Kind::Function || !may_change(text, scope)) continue;
+      closure.frames.back()[text] = copy_of(local, span, scope, copies);
+    }
+  }
   scope.cx.closures.push_back(std::move(closure));
   Type type = Type::of(Kind::Function);
   type.name = std::move(name);
   type.decl = DeclIndex(scope.cx.closures.size());
-  return {std::move(type), span, node::FnValue{}};
+  Expr value = {std::move(type), span, node::FnValue{}};
+  for (auto& [local, old] : copies) value = let_in(local, std::move(old), std::move(value), span, scope.cx);
+  return value;
 }
 
 /// The object whose member a function is, or stands in: `net` of `net.body[1]`.

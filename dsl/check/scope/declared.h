@@ -63,6 +63,7 @@ struct FnInfo {
   std::set<std::string> logs;
   /// Of `step predict`: the vocabularies that the wired data must have, and where `sep` is given.
   std::vector<std::pair<ast::Name, std::optional<Span>>> decodes;
+  std::optional<std::set<std::string>> assigned_inside;  ///< `ast::assigned_inside`, once it was asked for
   bool is_unread = false;  ///< a function of data whose signature may mention what a `let` is known to hold
 };
 

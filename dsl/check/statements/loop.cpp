@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dsl/ast/assigned.h"
 #include "dsl/check/statements/statements.h"
 
 namespace ltr::check {
@@ -21,44 +22,11 @@ void forget_sizes(Type& type, Context& cx) {
 
 namespace {
 
-void forget_assigned(const ast::Body& body, Scope& scope);
-
-/// The variable behind `x = …`, `r.a = …`, `l[i] = …`.
-const ast::Name* variable_of(const ast::Expr& target) {
-  if (const auto* name = target.get<ast::NameRef>()) return &name->name;
-  if (const auto* field = target.get<ast::Field>()) return variable_of(*field->base);
-  if (const auto* index = target.get<ast::Index>()) return variable_of(*index->base);
-  return nullptr;
-}
-
-void forget(const ast::Name& name, Scope& scope) {
-  if (const auto local = scope.find_local(name.text)) forget_sizes(scope.local(*local).type, scope.cx);
-}
-
-void forget_assigned(const ast::Stmt& statement, Scope& scope) {
-  if (const auto* s = statement.get<ast::Assign>()) {
-    if (const ast::Name* name = variable_of(s->target)) forget(*name, scope);
-  } else if (const auto* s = statement.get<ast::Unpack>()) {
-    for (const ast::Name& name : s->names) forget(name, scope);
-  } else if (const auto* s = statement.get<ast::Declare>()) {
-    forget(s->name, scope);
-  } else if (const auto* s = statement.get<ast::If>()) {
-    forget_assigned(s->then_body, scope);
-    forget_assigned(s->else_body, scope);
-  } else if (const auto* s = statement.get<ast::For>()) {
-    forget_assigned(s->body, scope);
-  } else if (const auto* s = statement.get<ast::While>()) {
-    forget_assigned(s->body, scope);
-  } else if (const auto* s = statement.get<ast::Every>()) {
-    forget_assigned(s->body, scope);
-  } else if (const auto* s = statement.get<ast::NoGrad>()) {
-    forget_assigned(s->body, scope);
-  }
-}
-
 /// The body of a loop is read once, for all of its rounds: what they assign has no size that is known at its beginning.
 void forget_assigned(const ast::Body& body, Scope& scope) {
-  for (const ast::Stmt& statement : body) forget_assigned(statement, scope);
+  for (const std::string& name : ast::assigned_names(body)) {
+    if (const auto local = scope.find_local(name)) forget_sizes(scope.local(*local).type, scope.cx);
+  }
 }
 
 /// `for x in xs` is a loop over the places of the list.
