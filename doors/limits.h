@@ -51,5 +51,7 @@ inline constexpr uint64_t kPickleNames = uint64_t(64) << 20;
 
 /// First line and headers of a request.
 inline constexpr size_t kHttpHeader = size_t(16) << 10;
+/// Body of a request to a program that serves.
+inline constexpr size_t kHttpBody = size_t(64) << 20;
 
 }  // namespace ltr::doors::limits

@@ -1,12 +1,12 @@
 #include "doors/tokenizer/charsmap.h"
 
-#include <openssl/evp.h>
 #include <utf8proc.h>
 
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
 
+#include "doors/base64.h"
 #include "doors/tokenizer/unicode.h"
 
 namespace ltr::doors {
@@ -18,16 +18,6 @@ bool has_leaf(uint32_t unit) { return (unit >> 8 & 1) != 0; }
 uint32_t label(uint32_t unit) { return unit & (1U << 31 | 0xFF); }
 uint32_t value(uint32_t unit) { return unit & ((1U << 31) - 1); }
 uint32_t offset(uint32_t unit) { return (unit >> 10) << ((unit & 1U << 9) >> 6); }
-
-std::string decoded(std::string_view base64) {
-  std::string bytes(base64.size() / 4 * 3, '\0');
-  if (base64.size() % 4 != 0) throw std::invalid_argument("precompiled_charsmap is no base64");
-  const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
-                                   reinterpret_cast<const unsigned char*>(base64.data()), int(base64.size()));
-  if (size < 0) throw std::invalid_argument("precompiled_charsmap is no base64");
-  bytes.resize(size_t(size) - std::min<size_t>(size_t(size), size_t(std::count(base64.begin(), base64.end(), '='))));
-  return bytes;
-}
 
 /// Where the cluster of characters that begins at `at` ends.
 size_t cluster_end(std::string_view text, size_t at) {
@@ -46,7 +36,9 @@ size_t cluster_end(std::string_view text, size_t at) {
 }  // namespace
 
 Charsmap::Charsmap(std::string_view base64) {
-  const std::string bytes = decoded(base64);
+  const auto decoded = decode_base64(base64);
+  if (!decoded) throw std::invalid_argument("precompiled_charsmap is no base64");
+  const std::string& bytes = *decoded;
   uint32_t size = 0;
   if (bytes.size() >= sizeof size) std::memcpy(&size, bytes.data(), sizeof size);
   if (size == 0 || size % 4 != 0 || size > bytes.size() - sizeof size)

@@ -115,7 +115,7 @@ class Parser {
 const std::vector<OptionInfo>& option_table() {
   static const std::vector<OptionInfo> kTable = {
 #define LTR_OPTION(name, argument, verbs, setting, doc) {name, argument, verbs, setting, doc},
-#include "runtime/cli/options.def"
+#include "runtime/tables/options.def"
 #undef LTR_OPTION
   };
   return kTable;

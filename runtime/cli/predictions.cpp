@@ -16,6 +16,7 @@
 #include "runtime/tensor/dtype.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/train/image.h"
+#include "runtime/train/output_rows.h"
 
 namespace ltr::cli {
 
@@ -107,9 +108,14 @@ void Predictions::put(const Outputs& outputs) {
     for (size_t k = 0; k < host.size(); ++k) parts_[k].push_back(host[k]);
     return;
   }
+  const bool is_text = characters_ != nullptr && outputs.size() == 1;
+  const std::vector<Str> lines = is_csv_ || is_text ? std::vector<Str>() : json_rows(outputs);
   for (int64_t i = 0; i < host[0].size(0); ++i) {
     put_faults(faults_.size());
-    put_row(host, i);
+    if (lines.empty())
+      put_row(host, i);
+    else
+      put_line(lines[size_t(i)] + "\n");
     ++row_;
   }
 }
@@ -151,8 +157,7 @@ void Predictions::put_row(const std::vector<at::Tensor>& outputs, int64_t row) {
     const at::Tensor one = outputs[k][row];
     const Option<Str> text = text_in(outputs, k, row);
     if (!is_csv_) {
-      cells.push_back(
-          fmt::format("{}:{}", doors::json_string(names_[k]), text ? doors::json_string(*text) : json_of(one)));
+      cells.push_back(fmt::format("{}:{}", doors::json_string(names_[k]), doors::json_string(*text)));
     } else if (text) {
       cells.push_back(doors::csv_cell(*text));
     } else {

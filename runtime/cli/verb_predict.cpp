@@ -60,7 +60,8 @@ void read_rows(const Start& start, const RunRequest& request, const StepInfo& st
   std::vector<Str> used;
   for (const int field : step.fields) used.emplace_back(start.data->batch[size_t(field)].name);
   std::vector<Str> missing;
-  for (const size_t field : fields_missed(source.stream, rows, used)) missing.emplace_back(schema[field].name);
+  const FieldUse use = use_of_fields(source.stream, rows, used);
+  for (const size_t field : use.missed) missing.emplace_back(schema[field].name);
   if (!missing.empty()) {
     const Str near = nearest(missing[0], rows.ignored);
     throw with_help(
@@ -68,6 +69,7 @@ void read_rows(const Start& start, const RunRequest& request, const StepInfo& st
         near.empty() ? "the prediction hangs on it"
                      : fmt::format("the prediction hangs on it; the file has {}, did you mean {}?", near, missing[0]));
   }
+  use.apply(rows);
   if (!rows.ignored.empty())
     input.notes.push_back(
         fmt::format("{}: not read, as no field of the records: {}", file, fmt::join(rows.ignored, ", ")));

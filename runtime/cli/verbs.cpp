@@ -25,7 +25,7 @@ const std::vector<VerbInfo>& verb_table() {
        {Role::Train, Role::Val}},
       {"config", 'c', "prints the resolved settings", run_config, nullptr, false, {Role::Train, Role::Val}},
       {"version", 'V', "prints versions and build flags", nullptr, run_version},
-      {"serve", 's', "answers requests"},
+      {"serve", 's', "answers requests over HTTP by `step predict`", run_serve, nullptr, false, {Role::Predict}},
       {"sweep",
        'w',
        "runs the sweep section: a fit for each trial",

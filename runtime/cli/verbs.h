@@ -24,6 +24,7 @@ int run_fit(Start& start);
 int run_validate(Start& start);
 int run_test(Start& start);
 int run_predict(Start& start);
+int run_serve(Start& start);
 int run_describe(Start& start);
 int run_sweep(Start& start);
 int run_config(Start& start);

@@ -153,8 +153,10 @@ TEST_CASE("rows from outside: a row that a map refuses has a fault of its own, b
   const Scratch file(".csv", "width,height,kind\n1,2,9\n-1,2,0\n5,6,1\n");
   Record batch;
   take_left_out();
-  const ForeignRows labelled = read_rows(file.path, kPoint, {});
-  CHECK(fields_missed(like, labelled, {"x"}).empty());
+  ForeignRows labelled = read_rows(file.path, kPoint, {});
+  const FieldUse use = use_of_fields(like, labelled, {"x"});
+  CHECK(use.missed.empty());
+  use.apply(labelled);
   const Stream stream = like.state()->rebuilt(labelled.stream);
   CHECK(stream.state()->read({0, 0}, batch));
   CHECK(aten(batch[0].tensor).size(0) == 1);
@@ -163,8 +165,8 @@ TEST_CASE("rows from outside: a row that a map refuses has a fault of its own, b
   CHECK(refused[0].place == file.path + ":3");
   CHECK(refused[0].reason == "a negative width");
 
-  const ForeignRows needed = read_rows(file.path, kPoint, {});
-  fields_missed(like, needed, {"x", "y"});
+  ForeignRows needed = read_rows(file.path, kPoint, {});
+  use_of_fields(like, needed, {"x", "y"}).apply(needed);
   like.state()->rebuilt(needed.stream).state()->read({0, 0}, batch);
   CHECK(take_left_out().size() == 2);
   const ForeignRows strict = read_rows(file.path, kPoint, {true, true});
@@ -175,11 +177,11 @@ TEST_CASE("rows from outside: a field may be missing only where the prediction d
   const Scratch file(".csv", "height\n2\n3\n");
   const ForeignRows rows = read_rows(file.path, kPoint, {});
   CHECK(rows.absent == std::vector<size_t>{0, 2});
-  CHECK(fields_missed(points(), rows, {"x"}) == std::vector<size_t>{0});
-  CHECK(fields_missed(points(), rows, {"x", "y"}) == std::vector<size_t>{0, 2});
-  CHECK(fields_missed(points(), rows, {"y"}) == std::vector<size_t>{2});
+  CHECK(use_of_fields(points(), rows, {"x"}).missed == std::vector<size_t>{0});
+  CHECK(use_of_fields(points(), rows, {"x", "y"}).missed == std::vector<size_t>{0, 2});
+  CHECK(use_of_fields(points(), rows, {"y"}).missed == std::vector<size_t>{2});
   const Scratch whole(".csv", "width,height\nnan,2\n");
-  CHECK(fields_missed(points(), read_rows(whole.path, kPoint, {}), {"x"}).empty());
+  CHECK(use_of_fields(points(), read_rows(whole.path, kPoint, {}), {"x"}).missed.empty());
 }
 
 TEST_CASE("rows from outside: a row that does not fit is a fault in its place, or an error when strict") {

@@ -1,8 +1,10 @@
 #include "runtime/data/json_cells.h"
 
+#include "doors/base64.h"
 #include "doors/file.h"
 #include "doors/json.h"
 #include "doors/utf8.h"
+#include "runtime/data/image_cells.h"
 #include "runtime/data/rows.h"
 #include "runtime/tensor/dtype.h"
 #include "runtime/tensor/handle.h"
@@ -19,8 +21,18 @@ bool sizes_fit(const FieldInfo& field, at::IntArrayRef sizes) {
 
 namespace {
 
+/// `{"b64": "…"}`: the bytes of a file.
+bool is_file(const nlohmann::json& json) {
+  return json.is_object() && json.size() == 1 && json.contains("b64") && json["b64"].is_string();
+}
+
 /// Misfit: what is wrong with the value.
 Cell value_of(const nlohmann::json& json, const FieldInfo& field) {
+  if (is_image(field) && is_file(json)) {
+    const auto bytes = doors::decode_base64(json["b64"].get_ref<const Str&>());
+    if (!bytes) throw Misfit{"is no base64"};
+    return image_of_bytes(*bytes, field);
+  }
   Cell cell;
   cell.is_missing = field.form == FieldForm::Option && json.is_null();
   if (cell.is_missing) return cell;
@@ -58,6 +70,7 @@ Cell cell_of(const nlohmann::json& json, const FieldInfo& field) {
   try {
     return value_of(json, field);
   } catch (const Misfit& misfit) {
+    if (is_image(field) && is_file(json)) throw Misfit{fmt::format("the field {}: {}", field.name, misfit.text)};
     refuse_field(field, misfit.text);
   }
 }

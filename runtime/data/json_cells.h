@@ -12,7 +12,7 @@ namespace ltr {
 /// Whether a tensor of `sizes` is one of `field`.
 bool sizes_fit(const FieldInfo& field, at::IntArrayRef sizes);
 
-/// `json` as a value of `field`, null as a missing one of an option; Misfit, which names the field, if it is neither.
+/// `json` as a value of `field`, of an image also `{"b64": "…"}`, the bytes of its file, null as a missing one of an option; Misfit, which names the field, if it is neither.
 Cell cell_of(const nlohmann::json& json, const FieldInfo& field);
 
 /// A line of JSON as the row of a record, by the names of its fields; Misfit if it is no object. `place` is its file and line.

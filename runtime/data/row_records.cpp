@@ -152,20 +152,29 @@ class Probe {
 
 }  // namespace
 
-std::vector<size_t> fields_missed(const Stream& like, const ForeignRows& rows, const std::vector<Str>& used) {
+FieldUse use_of_fields(const Stream& like, const ForeignRows& rows, const std::vector<Str>& used) {
   const Probe probe(like, rows, used);
-  std::vector<size_t> missed;
+  FieldUse use;
+  use.is_known = probe.has_row();
   for (size_t field = 0; field < rows.stream.state()->schema().size(); ++field) {
     const bool is_absent = std::find(rows.absent.begin(), rows.absent.end(), field) != rows.absent.end();
-    // Where no row can be read at all, each says itself what is wrong with it.
-    const bool is_needed = probe.has_row() && probe.hangs_on({field});
-    if (is_absent && is_needed) missed.push_back(field);
-    if (is_absent && !is_needed) rows.source->fill_in(field, probe.first(field));
-    if (!is_absent && !is_needed && probe.has_row()) rows.source->set_unneeded(field, probe.first(field));
+    if (probe.has_row() && probe.hangs_on({field})) {
+      if (is_absent) use.missed.push_back(field);
+    } else if (is_absent) {
+      use.filled_in.emplace_back(field, probe.first(field));
+    } else if (probe.has_row()) {
+      use.not_needed.emplace_back(field, probe.first(field));
+    }
   }
   // Only together do they change anything.
-  if (probe.has_row() && missed.empty() && rows.absent.size() > 1 && probe.hangs_on(rows.absent)) return rows.absent;
-  return missed;
+  if (probe.has_row() && use.missed.empty() && rows.absent.size() > 1 && probe.hangs_on(rows.absent))
+    use.missed = rows.absent;
+  return use;
+}
+
+void FieldUse::apply(ForeignRows& rows) const {
+  for (const auto& [field, cell] : filled_in) rows.source->fill_in(field, cell);
+  for (const auto& [field, cell] : not_needed) rows.source->set_unneeded(field, cell);
 }
 
 }  // namespace ltr

@@ -15,6 +15,7 @@ constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGHUP};
 
 constexpr const char* kEndsWork = "\nfinishing this step, then saving; again to stop without saving\n";
 constexpr const char* kEndsSearch = "\nending the search, which leaves nothing to save\n";
+constexpr const char* kEndsServing = "\nwhat waits is answered, then it ends; again to end at once\n";
 
 // Launchers deliver one Ctrl-C twice, to the process and to its group: only a later one is a second one.
 constexpr int64_t kSameMs = 300;
@@ -51,7 +52,7 @@ int code_of(int signal) { return signal == 0 ? 0 : signal == SIGINT ? 130 : 75; 
 
 /// A second Ctrl-C: nothing is saved.
 void leave(SignalPhase phase) {
-  if (phase == SignalPhase::Search) _exit(code_of(SIGINT));
+  if (phase == SignalPhase::Search || phase == SignalPhase::Serve) _exit(code_of(SIGINT));
   if (void (*act)() = last_act.load(); act != nullptr && !is_signal_silent) act();
   _exit(1);
 }
@@ -66,13 +67,14 @@ void on_signal(int signal) {
       _exit(code_of(signal));
     case SignalPhase::Gather:
     case SignalPhase::Search:
+    case SignalPhase::Serve:
     case SignalPhase::Work:
       do {
         if (before.is_same(now)) return;
       } while (!received_signal.compare_exchange_weak(before, now));
       if (signal != SIGINT) return;
       if (before.signal == SIGINT) leave(phase);
-      return say(phase == SignalPhase::Search ? kEndsSearch : kEndsWork);
+      return say(phase == SignalPhase::Search ? kEndsSearch : phase == SignalPhase::Serve ? kEndsServing : kEndsWork);
     case SignalPhase::End:
       if (signal == SIGINT && !before.is_same(now)) say("\neverything is saved; the last reports are being written\n");
       return;

@@ -9,16 +9,23 @@ namespace ltr::check {
 
 namespace {
 
-/// Options that every program has; an hparam of the same name could never be reached.
+/// Options that every program has: an hparam of the same name would stand in their way. A `seed` of its own is what the program
+/// seeds itself with.
 const std::set<std::string>& reserved_options() {
-  static const std::set<std::string> kReserved = {
-      "set",     "config",    "topology",    "devices",       "nproc",       "launcher",      "resume",
-      "weights", "raw",       "run",         "strict_resume", "accept_data", "locked",        "epochs",
-      "steps",   "max_time",  "limit_train", "limit_val",     "limit_test",  "limit_predict", "fast_dev_run",
-      "overfit", "mock_data", "find_lr",     "find_batch",    "then_fit",    "profile",       "bare",
-      "workers", "threads",   "out",         "name",          "read",        "write",         "ignore_columns",
-      "strict",  "quiet",     "no_bar",      "json",          "color",       "log_level",     "trials",
-      "jobs",    "over",      "restarts",    "help"};
+  static const std::set<std::string> kReserved = [] {
+    std::set<std::string> names = {
+#define LTR_OPTION(name, argument, verbs, setting, doc) name,
+#include "runtime/tables/options.def"
+#undef LTR_OPTION
+    };
+    names.erase("seed");
+    std::set<std::string> spelled;
+    for (std::string name : names) {
+      std::replace(name.begin(), name.end(), '-', '_');
+      spelled.insert(std::move(name));
+    }
+    return spelled;
+  }();
   return kReserved;
 }
 
