@@ -189,8 +189,12 @@ class CanonicalCode::Body {
         out_ += std::to_string(*number);
       } else if (const auto* text = std::get_if<std::string>(&attr.value)) {
         out_ += attr.key == "fn" || attr.key == "make" ? code_.label_of(*text) : source::quote(*text);
+      } else if (const auto* words = std::get_if<ir::Texts>(&attr.value)) {
+        for (const std::string& word : *words) out_ += source::quote(word);
       } else {
-        for (const std::string& word : std::get<ir::Texts>(attr.value)) out_ += source::quote(word);
+        for (const NameRule& rule : std::get<ir::NameRules>(attr.value))
+          out_ += fmt::format("({} {} {})", word_of(rule.kind), source::quote(rule.pattern),
+                              source::quote(rule.replacement));
       }
     }
   }

@@ -37,6 +37,20 @@ struct Misfit {
 };
 
 /// `ema_update` of weights of which some are not like those that they follow.
+/// `opt.step()` or `opt.clip_norm(x)` where the gradients were thrown away or used up.
+struct IdleCall {
+  Span span;
+  Span cleared;
+  OwnerId owner = 0;
+  std::string call;
+};
+
+/// A `backward` whose gradients of weights of `owner` nobody takes in this step.
+struct LeftGradients {
+  Span span;
+  OwnerId owner = 0;
+};
+
 struct UnlikeAverage {
   Span span;
   std::string why;
@@ -81,6 +95,8 @@ struct Findings {
   std::vector<Doubled> doubled;
   std::vector<Misfit> misfits;
   std::vector<UnlikeAverage> averages;
+  std::vector<IdleCall> idle_calls;
+  std::vector<LeftGradients> left_gradients;
   std::vector<Draw> draws;
   std::vector<MetricUse> metrics;
   std::vector<SecondOwner> second_owners;

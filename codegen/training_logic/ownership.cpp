@@ -155,18 +155,16 @@ namespace {
 
 /// W0408: the topmost places of the model that an optimizer owns and that its steps use without a gradient alone, where other
 /// weights are reached. Of weights that nothing uses W0407 speaks, of an optimizer without any E0403 and E0407.
-void check_reached_weights(const Object& object, bool stops_gradients, const Findings& findings, const Heap& heap,
-                           Sink& sink) {
+void check_reached_weights(const Object& object, const Findings& findings, const Heap& heap, Sink& sink) {
   const bool is_known = findings.cut.empty() && std::none_of(findings.updates.begin(), findings.updates.end(),
                                                              [](const Update& one) { return one.loss.is_unknown; });
   const auto is_trained = [&](const Weight& weight) {
-    return (weight.is_reached && (!stops_gradients || weight.is_minimized)) || weight.is_averaged || weight.is_frozen ||
-           !weight.is_sure;
+    return weight.is_minimized || weight.is_averaged || weight.is_frozen || !weight.is_sure;
   };
   // Of an optimizer none of whose weights a loss reaches, E0403 and E0407 speak.
   std::set<OwnerId> minimized;
   for (const Weight& weight : heap.weights) {
-    if (weight.is_minimized || !stops_gradients) minimized.insert(weight.owner);
+    if (weight.is_minimized) minimized.insert(weight.owner);
   }
   const auto is_told = [&](const Weight& weight) {
     return !is_trained(weight) && weight.owner != 0 && weight.is_used && heap.owners[weight.owner].is_used &&
@@ -227,8 +225,7 @@ void check_ownership(const ModelTrace& model, const Findings& findings, const He
   }
   // Who names weights of another optimizer may well mean these.
   if (!findings.second_owners.empty()) return;
-  if (!model.train_has_error && !is_misnamed)
-    check_reached_weights(object, model.stops_gradients, findings, heap, sink);
+  if (!model.train_has_error && !is_misnamed) check_reached_weights(object, findings, heap, sink);
   Part all;
   for (const Weight& weight : heap.weights) {
     for (const Scope& place : weight.places) {

@@ -127,4 +127,27 @@ void check_stale_values(const Findings& findings, const Heap& heap, Sink& sink) 
   }
 }
 
+void check_gradients(const Findings& findings, const Heap& heap, Sink& sink) {
+  std::set<Span> seen;
+  // What follows on one mistake, such as the step behind a `clip_norm` of nothing, is none of its own.
+  for (const IdleCall& one : findings.idle_calls) {
+    // Of one that no loss reaches at all E0407 speaks.
+    const bool has_loss = std::any_of(findings.updates.begin(), findings.updates.end(), [&](const Update& update) {
+      return std::any_of(update.loss.paths.begin(), update.loss.paths.end(),
+                         [&](const auto& path) { return path.first.to.owner == one.owner; });
+    });
+    if (!has_loss || !seen.insert(one.cleared).second) continue;
+    sink.report(diag::no_gradients(one.span, one.call)
+                    .label(one.cleared, "they are gone from here on")
+                    .help("`backward` adds them up, then they are clipped, and `{}.step()` uses them up",
+                          heap.owners[one.owner].name));
+  }
+  for (const LeftGradients& one : findings.left_gradients) {
+    if (!seen.insert(one.span).second) continue;
+    const std::string& owner = heap.owners[one.owner].name;
+    sink.report(diag::left_gradients(one.span, owner)
+                    .help("`{}.zero_grad()` in front of the first `backward` throws them away", owner));
+  }
+}
+
 }  // namespace ltr::training_logic

@@ -27,7 +27,6 @@ struct ModelTrace {
   std::vector<const ir::Function*> steps;  ///< in order of declaration
   bool has_error = false;                  ///< some code of it could not be checked
   bool train_has_error = false;
-  bool stops_gradients = false;  ///< values say which weights gradients reach
 };
 
 /// E0401 in a train step that updates nothing.
@@ -39,6 +38,8 @@ bool names_wrong_optimizer(const Findings& findings, const Heap& heap);
 void check_reach(const Findings& findings, const Heap& heap, Sink& sink);
 /// E0406: no update rests on weights that were updated in between.
 void check_stale_values(const Findings& findings, const Heap& heap, Sink& sink);
+/// E0441 and W0412: calls of optimizers that find no gradients, and gradients that nobody asked for.
+void check_gradients(const Findings& findings, const Heap& heap, Sink& sink);
 /// E0405: no weight has two optimizers.
 void check_second_owners(const Findings& findings, const Heap& heap, Sink& sink);
 /// E0309: Muon owns matrices alone.

@@ -23,27 +23,12 @@ bool same(const std::vector<Value>& left, const std::vector<Value>& right) {
 size_t count(const Findings& findings) {
   return findings.updates.size() + findings.doubled.size() + findings.draws.size() + findings.metrics.size() +
          findings.second_owners.size() + findings.statistics.size() + findings.patterns.size() +
-         findings.misfits.size() + findings.averages.size();
-}
-
-}  // namespace
-
-namespace {
-
-bool calls(const ir::Region& region, library::Id function) {
-  return std::any_of(region.ops.begin(), region.ops.end(), [&](const ir::Op& op) {
-    return (op.kind == ir::OpKind::CallOp && op.function == function) ||
-           std::any_of(op.regions.begin(), op.regions.end(),
-                       [&](const ir::Region& inner) { return calls(inner, function); });
-  });
+         findings.misfits.size() + findings.averages.size() + findings.idle_calls.size();
 }
 
 }  // namespace
 
 Trace::Trace(const ir::Module& module, Heap& heap) : module_(module), heap_(heap) {
-  stops_gradients_ = std::any_of(module.functions.begin(), module.functions.end(), [](const ir::Function& function) {
-    return !function.is_library && calls(function.body, library::Id::StopGrad);
-  });
   for (const ir::Function& function : module.functions) functions_.emplace(function.name, &function);
   for (const ir::ObjectInfo& object : module.tables->objects) objects_.emplace(object.name, &object);
 }
@@ -125,6 +110,10 @@ Value Trace::parameter(const ir::Type& type) const {
 void Trace::run(const ir::Function& function, std::optional<ObjectId> self) {
   root_ = &function;
   versions_.clear();
+  gradients_ = {};
+  reached_.clear();
+  taken_.clear();
+  begun_anew_.clear();
   frozen_.clear();
   no_grad_.clear();
   active_.clear();
@@ -140,6 +129,7 @@ void Trace::run(const ir::Function& function, std::optional<ObjectId> self) {
     arguments[0].objects = {*self};
   }
   call(function, std::move(arguments), nullptr, nullptr);
+  if (!function.has_error) note_left_gradients();
 }
 
 Value Trace::call(const ir::Function& function, std::vector<Value> arguments, const Frame* caller, const ir::Op* site) {
@@ -196,20 +186,25 @@ bool Trace::branch(const ir::Op& op, Frame& frame) {
   const Value condition = use(op.operands[0], frame);
   const bool* known = condition.constant ? std::get_if<bool>(&*condition.constant) : nullptr;
   const Versions before = versions_;
+  const Gradients had = gradients_;
   Versions ends[2];
+  Gradients left[2];
   std::vector<Value> yields[2];
   bool goes_on[2] = {false, false};
   for (size_t side = 0; side < 2 && side < op.regions.size(); ++side) {
     if (known != nullptr && *known != (side == 0)) continue;
     versions_ = before;
+    gradients_ = had;
     unsure_ += known == nullptr ? 1 : 0;
     goes_on[side] = region(op.regions[side], frame, yields[side]);
     unsure_ -= known == nullptr ? 1 : 0;
     ends[side] = versions_;
+    left[side] = gradients_;
   }
   if (!goes_on[0] && !goes_on[1]) return false;
   const size_t first = goes_on[0] ? 0 : 1;
   versions_ = ends[first];
+  gradients_ = goes_on[0] && goes_on[1] ? Gradients::join(left[0], left[1]) : left[first];
   if (goes_on[0] && goes_on[1]) {
     std::set<OwnerId> updated;
     for (const Versions& end : ends) {
@@ -246,6 +241,7 @@ void Trace::loop(const ir::Op& op, Frame& frame, size_t first_carried) {
   std::vector<Value> outputs;
   for (int round = 0; round < kMaxRounds; ++round) {
     versions_ = entry;
+    gradients_.cleared.clear();  // A round begins with what the one before left.
     std::vector<Value> yielded = carried;
     for (const ir::Region& inner : op.regions) {
       // Params that are not carried, such as the index, come first; so do results that are
@@ -283,6 +279,7 @@ void Trace::loop(const ir::Op& op, Frame& frame, size_t first_carried) {
     }
   }
   for (const auto& [owner, version] : entry) versions_[owner] = version;
+  gradients_.cleared.clear();
   const size_t gathered = op.results.size() - std::min(op.results.size(), carried.size());
   for (size_t i = 0; i < op.results.size(); ++i) {
     Value& result = frame.values[op.results[i]];

@@ -23,8 +23,6 @@ class Trace {
   ObjectId build_callback(const std::string& name, ObjectId model);
   /// Runs a step of `self`, a test, or any function, from the start: all weights are as built.
   void run(const ir::Function& function, std::optional<ObjectId> self);
-  /// Whether the program calls `stop_grad`: then values say which weights gradients reach.
-  bool stops_gradients() const { return stops_gradients_; }
   bool has_followed(const std::string& function) const { return followed_.count(function) != 0; }
   const ir::Function* find(const std::string& function) const;
   const ir::ObjectInfo* find_object(const std::string& name) const;
@@ -86,6 +84,9 @@ class Trace {
   Value read_on_host(const ir::Op& op, const Frame& frame) const;
   void update(const ir::Op& op, Frame& frame);
   void trainer(const ir::Op& op, Frame& frame);
+  /// What a call of an optimizer does to its gradients.
+  void use_gradients(const ir::Op& op, OwnerId owner);
+  void note_left_gradients();
 
   Value use(ir::ValueId id, const Frame& frame) const;
   Value joined_operands(const ir::Op& op, const Frame& frame) const;
@@ -106,6 +107,16 @@ class Trace {
   std::unordered_map<std::string, const ir::Function*> functions_;
   std::unordered_map<std::string, const ir::ObjectInfo*> objects_;
   std::set<std::string> followed_;
+  /// The gradients of a manual step, by the owner of their weights.
+  struct Gradients {
+    std::map<OwnerId, Span> cleared;  ///< none since here, on every way
+    std::map<OwnerId, Span> left;     ///< of this loss, which nobody took, on any way
+    static Gradients join(const Gradients& left, const Gradients& right);
+  };
+  Gradients gradients_;
+  std::set<OwnerId> reached_;     ///< by a `backward` of this run
+  std::set<OwnerId> taken_;       ///< by a `step` that is always run
+  std::set<OwnerId> begun_anew_;  ///< cleared before any `backward` reaches them
   std::set<const ir::Function*> active_;
   const ir::Function* root_ = nullptr;
   Versions versions_;
@@ -115,7 +126,6 @@ class Trace {
   std::vector<Cut> no_grad_;
   /// Functions as values, with what was known where they were made.
   std::vector<std::pair<const ir::Op*, Frame>> closures_;
-  bool stops_gradients_ = false;
   size_t budget_ = 0;  ///< ops that this run may still follow
   size_t built_ = 0;   ///< ops of constructors that were followed by themselves, in all
   size_t unsure_ = 0;  ///< conditions around the op at hand that only a run knows

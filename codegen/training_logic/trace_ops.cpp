@@ -384,6 +384,11 @@ void Trace::update(const ir::Op& op, Frame& frame) {
   found.loss = use(op.operands[0], frame);
   for (const WeightId reached : found.loss.reached) heap_.weights[reached].is_minimized = true;
   if (op.kind == OpKind::Backward) {
+    gradients_.cleared.clear();
+    for (const auto& [path, read] : found.loss.paths) {
+      gradients_.left[path.to.owner] = found.loss_span;
+      reached_.insert(path.to.owner);
+    }
     findings.updates.push_back(std::move(found));
     return;
   }
@@ -410,6 +415,7 @@ void Trace::trainer(const ir::Op& op, Frame& frame) {
     const Value operand = use(id, frame);
     if (!operand.optimizer) continue;
     Owner& owner = heap_.owners[*operand.optimizer];
+    use_gradients(op, *operand.optimizer);
     if (op.function == Id::OptimizerStep) {
       owner.is_used = true;
       owner.stepped = op.loc.span;
@@ -419,6 +425,39 @@ void Trace::trainer(const ir::Op& op, Frame& frame) {
     }
   }
   for (const ir::ValueId result : op.results) frame.values[result] = Value::varying();
+}
+
+Trace::Gradients Trace::Gradients::join(const Gradients& left, const Gradients& right) {
+  Gradients both;
+  for (const auto& [owner, span] : left.cleared) {
+    if (right.cleared.contains(owner)) both.cleared.emplace(owner, span);
+  }
+  for (const auto& [owner, span] : left.left) {
+    if (right.left.contains(owner)) both.left.emplace(owner, span);
+  }
+  return both;
+}
+
+void Trace::use_gradients(const ir::Op& op, OwnerId owner) {
+  const bool is_step = op.function == Id::OptimizerStep, clears = op.function == Id::ZeroGrad;
+  if (!is_step && !clears && op.function != Id::ClipNorm && op.function != Id::ClipValue) return;
+  const auto cleared = gradients_.cleared.find(owner);
+  if (cleared != gradients_.cleared.end() && !clears) {
+    const std::string call = heap_.owners[owner].name + "." + std::string(library::info(op.function).name);
+    findings.idle_calls.push_back({op.loc.span, cleared->second, owner, call});
+  }
+  if (!is_step && !clears) return;
+  gradients_.cleared[owner] = op.loc.span;
+  gradients_.left.erase(owner);
+  if (is_step && unsure_ == 0) taken_.insert(owner);
+  if (clears && unsure_ == 0 && !reached_.contains(owner)) begun_anew_.insert(owner);
+}
+
+void Trace::note_left_gradients() {
+  for (const auto& [owner, span] : gradients_.left) {
+    if (owner != 0 && taken_.contains(owner) && !begun_anew_.contains(owner))
+      findings.left_gradients.push_back({span, owner});
+  }
 }
 
 }  // namespace ltr::training_logic

@@ -14,6 +14,7 @@ void check_findings(const Findings& findings, const Heap& heap, bool is_damaged,
   check_second_owners(findings, heap, sink);
   check_reach(findings, heap, sink);
   check_stale_values(findings, heap, sink);
+  check_gradients(findings, heap, sink);
   check_activations(findings, sink);
   check_averages(findings, sink);
   check_evaluation(findings, sink);
@@ -67,7 +68,6 @@ class Checker {
                                        [&](const check::Object& one) { return one.name == info.shown; });
     const bool is_damaged = declared != program_.models.end() && declared->is_damaged;
     ModelTrace model{info, object, {}};
-    model.stops_gradients = trace_.stops_gradients();
     model.has_error = trace_.findings.has_error || is_damaged;
     for (const ir::Function& function : module_.functions) {
       if (function.role != ir::Role::Step || function.owner != info.name) continue;

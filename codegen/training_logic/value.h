@@ -79,11 +79,10 @@ struct Value {
   std::optional<Span> noise;     ///< drawn here by the step itself; neither a weight nor an input has met it yet
   bool is_uniform_draw = false;  ///< uniform random numbers, what a mask is made of
   std::optional<ir::Constant> constant;
-  std::map<Path, Span> paths;   ///< with the place where the weights were read
-  std::map<OwnerId, Cut> cuts;  ///< owners on whose weights it hangs, but no gradient reaches them
-  std::set<Snapshot> leaves;    ///< it is a weight, or a view of one
-  std::vector<WeightId>
-      reached;  ///< in order: those that gradients reach, where a program tells them apart by `stop_grad`
+  std::map<Path, Span> paths;      ///< with the place where the weights were read
+  std::map<OwnerId, Cut> cuts;     ///< owners on whose weights it hangs, but no gradient reaches them
+  std::set<Snapshot> leaves;       ///< it is a weight, or a view of one
+  std::vector<WeightId> reached;   ///< in order: those that gradients reach
   std::optional<Cut> lost_term;    ///< a term of this sum has no gradient
   Activation activation;           ///< what was applied last: an activation, or a layer that gives scores
   std::vector<WeightUse> weights;  ///< of type weights; or the one weight it is

@@ -143,6 +143,7 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
     return call_symbol(*symbol, site);
   }
   diagnostics::Diagnostic diagnostic = diag::unknown_field(field.name.span, cx.text(base.type), name);
+  if (symbol != nullptr) note_hidden(diagnostic, name, symbol->span, cx);
   std::vector<std::string> known = text_methods(base.type);
   if (known.empty()) known = cx.graph.visible(scope.module);
   if (kind == Kind::List) known.insert(known.end(), {"weights", "length"});
