@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 
 #include "dsl/check/declarations/data_logic/data_logic.h"
 #include "dsl/check/expressions/expressions.h"
@@ -24,6 +25,11 @@ bool are_equal(const ExprView& one, const ExprView& other, const DataObject& dat
   const std::string* function = written_function(left);
   // A lambda is another function at each place that it is written.
   const bool is_same_stage = function != nullptr && left.node.index() == right.node.index();
+  const auto *path = left.get<node::StrConst>(), *other_path = right.get<node::StrConst>();
+  if (path != nullptr && other_path != nullptr && left.type.kind == Kind::Path && right.type.kind == Kind::Path) {
+    return std::filesystem::path(path->text).lexically_normal() ==
+           std::filesystem::path(other_path->text).lexically_normal();
+  }
   if (is_same_stage ? *function != *written_function(right) : !is_like(left, right)) return false;
   ExprIds parts;
   for_each_child(left, [&](ExprId part) { parts.push_back(part); });
@@ -55,6 +61,23 @@ bool chooses(library::Id stage) {
   return false;
 }
 
+/// The streams that a stage takes: several of a `concat` or `mix`.
+ExprIds inputs_of(const ExprView& stage, const DataObject& data, const Program& program) {
+  const auto* op = stage.get<node::Op>();
+  if (op == nullptr || library::info(op->op).records != Records::Joined) {
+    const auto input = input_of(stage, program);
+    return input ? ExprIds{*input} : ExprIds{};
+  }
+  ExprIds found;
+  for (const ExprId arg : op->args) {
+    const ExprView& given = behind_lets(program.exprs[arg], data, program);
+    const auto* list = given.get<node::List>();
+    if (given.type.kind == Kind::Stream) found.push_back(arg);
+    if (list != nullptr) found.insert(found.end(), list->elements.begin(), list->elements.end());
+  }
+  return found;
+}
+
 /// What a stream delivers: first exactly its records, then what these were chosen from.
 std::vector<ExprView> origins(const ExprView& expr, const DataObject& data, const Program& program) {
   const ExprView stream = behind_lets(expr, data, program);
@@ -64,14 +87,67 @@ std::vector<ExprView> origins(const ExprView& expr, const DataObject& data, cons
   std::vector<ExprView> found;
   // A list of parts is no stream; its parts are.
   if (is_choice && stream.type.kind == Kind::Stream) found.push_back(stream);
-  if (!input) return found;
-  for (const ExprView& before : origins(program.exprs[*input], data, program)) found.push_back(before);
+  for (const ExprId one : inputs_of(stream, data, program)) {
+    for (const ExprView& before : origins(program.exprs[one], data, program)) found.push_back(before);
+  }
   return found;
+}
+
+/// What a choice chooses from: the parts of a `split` from what is split.
+std::optional<ExprView> chosen_from(const ExprView& choice, const DataObject& data, const Program& program) {
+  auto input = input_of(choice, program);
+  if (input && (choice.is<node::ListElement>() || choice.is<node::TupleElement>()))
+    input = input_of(behind_lets(program.exprs[*input], data, program), program);
+  return input ? std::optional(behind_lets(program.exprs[*input], data, program)) : std::nullopt;
+}
+
+/// Whether records come in another order in each epoch.
+bool is_mixed(const ExprView& expr, const DataObject& data, const Program& program) {
+  const ExprView& stream = behind_lets(expr, data, program);
+  if (library::info(stage_of(stream)).records == Records::Mixed) return true;
+  const auto input = input_of(stream, program);
+  return input && !chooses(stage_of(stream)) && is_mixed(program.exprs[*input], data, program);
 }
 
 bool holds(const std::vector<ExprView>& list, const ExprView& one, const DataObject& data, const Context& cx) {
   return std::any_of(list.begin(), list.end(),
                      [&](const ExprView& other) { return are_equal(one, other, data, cx.program); });
+}
+
+/// What two streams that are chosen from the same one have in common, if they surely do.
+std::optional<std::string> overlap(const ExprView& one, const ExprView& other, const DataObject& data,
+                                   const Context& cx) {
+  const auto is_part = [](const ExprView& choice) {
+    return choice.is<node::ListElement>() || choice.is<node::TupleElement>();
+  };
+  const auto from = chosen_from(one, data, cx.program), of_other = chosen_from(other, data, cx.program);
+  if (!from || !of_other) return std::nullopt;
+  const std::vector<ExprView> left = origins(*from, data, cx.program), right = origins(*of_other, data, cx.program);
+  if (left.empty() || right.empty() || !are_equal(left.front(), right.front(), data, cx.program)) return std::nullopt;
+  const bool are_parts = is_part(one) && is_part(other);
+  if (are_parts &&
+      are_equal(cx.at(*input_of(one, cx.program)), cx.at(*input_of(other, cx.program)), data, cx.program)) {
+    if (!is_mixed(*from, data, cx.program)) return std::nullopt;
+    return "what stands in front of the split mixes anew in each epoch, so that its parts exchange records";
+  }
+  if (is_part(one) || is_part(other)) return "they are chosen from the same records, each by itself";
+  const Records first = library::info(stage_of(one)).records, second = library::info(stage_of(other)).records;
+  const bool is_start = first == Records::First && second == Records::First;
+  const bool is_end = first == Records::Rest && second == Records::Rest;
+  if (is_start || is_end) return "they are chosen from the same records, each by itself";
+  const bool is_cut =
+      (first == Records::First && second == Records::Rest) || (first == Records::Rest && second == Records::First);
+  if (!is_cut) return std::nullopt;
+  if (is_mixed(*from, data, cx.program))
+    return "what stands in front of them mixes anew in each epoch, so that they exchange records";
+  const auto count = [&](const ExprView& choice) {
+    const auto value = evaluate(behind_lets(cx.at(choice.get<node::Op>()->args[1]), data, cx.program), cx.program);
+    return value && value->kind == HostValue::Kind::Int ? std::optional(value->whole) : std::nullopt;
+  };
+  const auto taken = count(first == Records::First ? one : other),
+             skipped = count(first == Records::First ? other : one);
+  if (!taken || !skipped || *taken <= *skipped) return std::nullopt;
+  return "`take` reaches beyond what `skip` leaves out";
 }
 
 /// How many records a stream has, where that is written.
@@ -111,6 +187,18 @@ struct Counter {
     return *all < *count ? 0 : (*all - *count) / *stride + 1;
   }
 };
+
+std::optional<std::string> overlap(const std::vector<ExprView>& trained, const std::vector<ExprView>& measured,
+                                   const DataObject& data, const Context& cx) {
+  for (const ExprView& one : trained) {
+    for (const ExprView& other : measured) {
+      // What both are chosen from is no difference between them.
+      if (are_equal(one, other, data, cx.program)) continue;
+      if (auto why = overlap(one, other, data, cx)) return why;
+    }
+  }
+  return std::nullopt;
+}
 
 void check_split(Context& cx, const node::Op& split, const DataObject& data) {
   if (split.args.size() < 2) return;
@@ -157,12 +245,20 @@ void check_same_records(Context& cx, const DataObject& data) {
     if ((stream.role != "val" && stream.role != "test") || stream.value.type.is_error()) continue;
     const std::vector<ExprView> measured = origins(stream.value, data, cx.program);
     if (measured.empty()) continue;
-    if (!holds(measured, trained.front(), data, cx) && !holds(trained, measured.front(), data, cx)) continue;
     const std::string name = stream.role + (stream.name.empty() ? "" : "." + stream.name);
-    cx.report(diag::same_records(stream.value.span, name, "train")
-                  .label(train->value.span, "trained on here")
-                  .note("what is measured on them says nothing about other records")
-                  .help("keep some records for evaluation: `split([0.9, 0.1], seed = 1)`"));
+    if (holds(measured, trained.front(), data, cx) || holds(trained, measured.front(), data, cx)) {
+      cx.report(diag::same_records(stream.value.span, name, "train")
+                    .label(train->value.span, "trained on here")
+                    .note("what is measured on them says nothing about other records")
+                    .help("keep some records for evaluation: `split([0.9, 0.1], seed = 1)`"));
+    } else if (const auto why = overlap(trained, measured, data, cx)) {
+      cx.report(
+          diag::shared_records(stream.value.span, name, "train")
+              .label(train->value.span, "trained on here")
+              .note("{}", *why)
+              .help("one split of records in their own order, `parts = rows |> split([0.9, 0.1], seed = 1)`, and what "
+                    "mixes or chooses behind it"));
+    }
   }
 }
 

@@ -59,7 +59,11 @@ void check_shuffling(Context& cx, const DataObject& data) {
       const auto pipe = pipe_of(cx, *shuffle);
       diagnostics::Diagnostic diagnostic = diag::evaluation_shuffled(
           pipe ? *pipe : shuffle->span, stream.role + (stream.name.empty() ? "" : "." + stream.name));
-      diagnostic.help("take `shuffle` away: what is measured does not hang on the order");
+      if (stage_of(*shuffle) == library::Id::Shuffle)
+        diagnostic.help("take `shuffle` away: what is measured does not hang on the order");
+      else
+        diagnostic.help("take `{}` away: it draws other records than there are, which is what is measured then",
+                        std::string(library::info(stage_of(*shuffle)).name));
       if (pipe) diagnostic.fix(*pipe, "");
       cx.report(std::move(diagnostic));
     } else if (&stream == &*first_train && !may_be_mixed(stream.value, data, cx.program)) {
