@@ -107,6 +107,13 @@ Value Trace::parameter(const ir::Type& type) const {
 // ---- functions
 // ------------------------------------------------------------------------------------------------
 
+void Trace::start_anew() {
+  heap_ = {};
+  version_ids_.clear();
+  update_spans_ = {Span{}};
+  closures_.clear();
+}
+
 void Trace::run(const ir::Function& function, std::optional<ObjectId> self) {
   root_ = &function;
   versions_.clear();

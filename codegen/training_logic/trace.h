@@ -15,6 +15,8 @@ class Trace {
 
   Findings findings;
 
+  /// Forgets all objects, of which thousands would fill the memory.
+  void start_anew();
   /// Builds an object below a new root, from arguments of which nothing is known.
   ObjectId build(const ir::ObjectInfo& object);
   /// The model that an experiment wires, with the blocks that it is given; nothing if it cannot be followed.
@@ -127,6 +129,7 @@ class Trace {
   /// Functions as values, with what was known where they were made.
   std::vector<std::pair<const ir::Op*, Frame>> closures_;
   size_t budget_ = 0;  ///< ops that this run may still follow
+  size_t nested_ = 0;  ///< constructors that are being followed, each for a block of the one before
   size_t built_ = 0;   ///< ops of constructors that were followed by themselves, in all
   size_t unsure_ = 0;  ///< conditions around the op at hand that only a run knows
 };

@@ -14,6 +14,8 @@ using ir::TypeKind;
 constexpr size_t kMaxBuilt = 100'000;
 /// What all of them may do, of a program with thousands of blocks that each hold the one before.
 constexpr size_t kMaxBuiltInAll = 500'000;
+/// Blocks within blocks: each has a path as long as it is deep.
+constexpr size_t kMaxNested = 256;
 
 ObjectId Trace::build(const ir::ObjectInfo& info) {
   const auto id = ObjectId(heap_.objects.size());
@@ -71,6 +73,11 @@ Value Trace::construct(const ir::Op& op, Frame& frame) {
   const ir::Function* constructor = info != nullptr ? find(info->constructor) : nullptr;
   // Data has no weights and is not followed.
   if (constructor == nullptr) return joined_operands(op, frame);
+  if (nested_ == kMaxNested) {
+    findings.has_error = true;
+    findings.cut.insert(root_->loc.span);
+    return Value::unknown();
+  }
   Value made;
   const auto id = ObjectId(heap_.objects.size());
   heap_.objects.push_back({op.name, {}, {}, {}});
@@ -86,7 +93,9 @@ Value Trace::construct(const ir::Op& op, Frame& frame) {
   }
   // Blocks nest: the one of the same declaration within it is built by another call.
   const bool was_active = active_.erase(constructor) != 0;
+  ++nested_;
   call(*constructor, std::move(arguments), &frame, &op);
+  --nested_;
   if (was_active) active_.insert(constructor);
   return made;
 }

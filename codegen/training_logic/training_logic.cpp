@@ -1,6 +1,7 @@
 #include "codegen/training_logic/training_logic.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "codegen/training_logic/rules.h"
 #include "codegen/training_logic/trace.h"
@@ -33,6 +34,14 @@ class Checker {
  public:
   Checker(const ir::Module& module, const check::Program& program, Sink& sink)
       : module_(module), program_(program), sink_(sink), trace_(module, heap_) {
+    for (const ir::Function& function : module.functions) {
+      if (function.role == ir::Role::Step || function.role == ir::Role::Hook)
+        by_owner_[function.owner].push_back(&function);
+      if (function.role == ir::Role::MakeModel) makes_.push_back(&function);
+    }
+    for (const check::Object& model : program.models) models_.emplace(model.name, &model);
+    for (const check::Object& callback : program.callbacks) callbacks_[callback.model].push_back(&callback);
+    for (const check::Test& test : program.tests) tests_.emplace(program.fns[test.fn].span, &test);
     for (const auto* objects : {&program.blocks, &program.models}) {
       for (const check::Object& object : *objects) has_damage_ = has_damage_ || object.is_damaged;
     }
@@ -50,31 +59,41 @@ class Checker {
   // With arguments of which nothing is known, and as each experiment builds it that gives it blocks.
   void check_model(const ir::ObjectInfo& info) {
     trace_.findings = {};
+    trace_.start_anew();
     check_built(info, trace_.build(info), nullptr);
     check_batches(info, nullptr);
-    for (const ir::Function& make : module_.functions) {
-      if (make.role != ir::Role::MakeModel) continue;
+    for (const ir::Function* make : makes_of(info)) {
       trace_.findings = {};
-      const std::optional<ObjectId> model = trace_.build_wired(make);
+      trace_.start_anew();
+      const std::optional<ObjectId> model = trace_.build_wired(*make);
       if (!model || heap_.objects[*model].name != info.name) continue;
-      check_built(info, *model, &make.loc.span);
-      check_batches(info, &make);
+      check_built(info, *model, &make->loc.span);
+      check_batches(info, make);
     }
+  }
+
+  /// What wires this model for an experiment.
+  const std::vector<const ir::Function*>& makes_of(const ir::ObjectInfo& info) {
+    // Which model one makes is known once it is followed.
+    for (const ir::Function* make : std::exchange(makes_, {})) {
+      trace_.start_anew();
+      if (const auto model = trace_.build_wired(*make)) makes_of_[heap_.objects[*model].name].push_back(make);
+    }
+    return makes_of_[info.name];
   }
 
   // `experiment`: the one that builds it so; null: whichever.
   void check_built(const ir::ObjectInfo& info, ObjectId object, const Span* experiment) {
-    const auto declared = std::find_if(program_.models.begin(), program_.models.end(),
-                                       [&](const check::Object& one) { return one.name == info.shown; });
-    const bool is_damaged = declared != program_.models.end() && declared->is_damaged;
+    const auto declared = models_.find(info.shown);
+    const bool is_damaged = declared != models_.end() && declared->second->is_damaged;
     ModelTrace model{info, object, {}};
     model.has_error = trace_.findings.has_error || is_damaged;
-    for (const ir::Function& function : module_.functions) {
-      if (function.role != ir::Role::Step || function.owner != info.name) continue;
-      model.steps.push_back(&function);
+    for (const ir::Function* function : by_owner_[info.name]) {
+      if (function->role != ir::Role::Step) continue;
+      model.steps.push_back(function);
       trace_.findings.has_error = false;
-      trace_.run(function, model.object);
-      if (function.name.ends_with(".train")) model.train_has_error = trace_.findings.has_error;
+      trace_.run(*function, model.object);
+      if (function->name.ends_with(".train")) model.train_has_error = trace_.findings.has_error;
     }
     follow_hooks(info, model.object);
     if (!is_damaged) check_train_step(module_, model, sink_);
@@ -88,11 +107,10 @@ class Checker {
   // Hooks may write weights with `ema_update`; nothing else in them is for these rules.
   void follow_hooks(const ir::ObjectInfo& info, ObjectId model) {
     const Findings kept = trace_.findings;
-    for (const check::Object& callback : program_.callbacks) {
-      if (callback.model != info.shown) continue;
-      const ObjectId self = trace_.build_callback(callback.name, model);
-      for (const ir::Function& function : module_.functions) {
-        if (function.role == ir::Role::Hook && function.owner == callback.name) trace_.run(function, self);
+    for (const check::Object* callback : callbacks_[info.shown]) {
+      const ObjectId self = trace_.build_callback(callback->name, model);
+      for (const ir::Function* function : by_owner_[callback->name]) {
+        if (function->role == ir::Role::Hook) trace_.run(*function, self);
       }
     }
     const std::vector<UnlikeAverage> averages = std::move(trace_.findings.averages);
@@ -122,16 +140,15 @@ class Checker {
     }
     for (const ir::Function* test : tests) {
       trace_.findings = {};
+      trace_.start_anew();
       trace_.run(*test, std::nullopt);
-      const auto declared = std::find_if(program_.tests.begin(), program_.tests.end(), [&](const check::Test& one) {
-        return program_.fns[one.fn].span == test->loc.span;
-      });
-      if (declared == program_.tests.end() || declared->fails.empty()) {
+      const auto declared = tests_.find(test->loc.span);
+      if (declared == tests_.end() || declared->second->fails.empty()) {
         check_findings(trace_.findings, heap_, has_damage_, sink_);
       } else {
         Sink own;
         check_findings(trace_.findings, heap_, has_damage_, own);
-        decide(*declared, own);
+        decide(*declared->second, own);
       }
       say_cut();
     }
@@ -168,7 +185,7 @@ class Checker {
         const ir::ObjectInfo* owner = function.owner.empty() ? nullptr : trace_.find_object(function.owner);
         // One object at a time: thousands that each hold the one before would fill the memory.
         if (owner != built) {
-          heap_ = {};
+          trace_.start_anew();
           self = owner != nullptr ? std::optional(trace_.build(*owner)) : std::nullopt;
           built = owner;
         }
@@ -191,8 +208,14 @@ class Checker {
   const ir::Module& module_;
   const check::Program& program_;
   Sink& sink_;
-  Heap heap_;
+  Heap heap_;  ///< of one model, experiment or test at a time: thousands of them would fill the memory
   Trace trace_;
+  std::unordered_map<std::string, std::vector<const ir::Function*>> by_owner_;    ///< steps and hooks
+  std::vector<const ir::Function*> makes_;                                        ///< those that were not followed yet
+  std::unordered_map<std::string, std::vector<const ir::Function*>> makes_of_;    ///< by the model that they make
+  std::unordered_map<std::string, const check::Object*> models_;                  ///< by the name that is shown
+  std::unordered_map<std::string, std::vector<const check::Object*>> callbacks_;  ///< by the model that they are for
+  std::map<Span, const check::Test*> tests_;
   bool is_cut_said_ = false;
   bool has_damage_ = false;  ///< some block or model could not be read whole
 };

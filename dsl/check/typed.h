@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "dsl/check/code.h"
@@ -130,14 +131,26 @@ struct DataObject {
   std::vector<StreamDecl> streams;
 };
 
+/// The value of a host expression over constants and hparam defaults.
+struct HostValue {
+  enum class Kind { Bool, Int, Float, Str } kind = Kind::Int;
+  int64_t whole = 0;
+  double real = 0;
+  std::string text;
+};
+
 struct Hparam {
   std::string name;
   Type type;
   std::string doc;
   ExprId initial;
+  std::optional<HostValue> value;   ///< of the default, where it is known
+  std::optional<HostValue> length;  ///< of a default that is a list
+  uint32_t levels = 0;              ///< of hparams that the default stands on
   std::optional<ExprId> where;
   std::string where_text;
   Span span;
+  std::vector<size_t> read_by_defaults, read_by_rules;  ///< of which hparams, by their index
 };
 
 struct LogEntry {
@@ -266,6 +279,7 @@ struct Program {
   std::vector<Object> blocks, models, metrics, callbacks;
   std::vector<DataObject> datas;
   std::vector<Hparam> hparams;
+  std::unordered_map<std::string, size_t> hparam_at;  ///< index into `hparams`
   std::vector<Topology> topologies;
   std::vector<Experiment> experiments;
   std::vector<Test> tests;
@@ -277,6 +291,12 @@ struct Program {
       fact_fields;  ///< by the name of a `let` that holds facts: the fields that are asked for
   AtomTable atoms;
   std::map<AtomId, Expr> sizes_at_start;  ///< how those of hparams and data are read when a run starts
+
+  /// Null if there is none of this name.
+  const Hparam* find_hparam(const std::string& hparam) const {
+    const auto found = hparam_at.find(hparam);
+    return found != hparam_at.end() ? &hparams[found->second] : nullptr;
+  }
 };
 
 }  // namespace ltr::check

@@ -4,6 +4,7 @@
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/check/statements/statements.h"
+#include "dsl/check/walk.h"
 
 namespace ltr::check {
 
@@ -47,6 +48,17 @@ std::optional<Requirement> bound_of(const node::Host& comparison, const Context&
   return bound;
 }
 
+/// The hparams that an expression names itself.
+std::set<std::string> hparams_in(const ExprView& expr, const Context& cx) {
+  std::set<std::string> names;
+  const std::function<void(const ExprView&)> look = [&](const ExprView& part) {
+    if (const auto* use = part.get<node::Hparam>()) names.insert(use->name);
+    for_each_child(part, [&](ExprId child) { look(cx.at(child)); });
+  };
+  look(expr);
+  return names;
+}
+
 void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl, uint32_t module) {
   std::vector<Local> locals;
   Scope scope{.cx = cx, .module = module, .place = Place::Hparam, .locals = locals};
@@ -64,18 +76,35 @@ void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl,
   Expr initial = check_as(hparam.value, typed.type, scope, "the default");
   cx.defaults_in_work.erase(&decl);
   check_draws_nothing(initial, "a default", cx);
+  const size_t index = cx.program.hparams.size();
+  for (const std::string& name : hparams_in(initial, cx)) {
+    Hparam& below = cx.program.hparams[cx.program.hparam_at.at(name)];
+    below.read_by_defaults.push_back(index);
+    typed.levels = std::max(typed.levels, below.levels + 1);
+  }
+  if (typed.levels >= kDeepest) {
+    cx.report_too_deep(hparam.name.span, "of hparams");
+    initial = error_at(hparam.value.span);
+  }
   if (initial.type.is_error()) typed.type = Type::error();
+  typed.value = evaluate(initial, cx.program);
   typed.initial = cx.keep(std::move(initial));
+  if (typed.type.kind == Kind::List) {
+    const Expr length{Type::host_int(), typed.span, node::ListLength{typed.initial}};
+    typed.length = evaluate(length, cx.program);
+  }
   for (const AtomId size : name_sizes(typed.type, typed.name, true, cx)) {
     Expr whole{typed.type, typed.span, node::Hparam{typed.name}};
     cx.program.sizes_at_start[size] = *part_that_is(size, std::move(whole), typed.span, cx);
   }
-  cx.hparams.emplace(typed.name, cx.program.hparams.size());
+  cx.program.hparam_at.emplace(typed.name, index);
   cx.program.hparams.push_back(typed);
   if (!hparam.where) return;
   Expr where = check_as(*hparam.where, Type::of(Kind::Bool), scope, "the rule");
   if (where.type.is_error() || typed.type.is_error()) return;
-  Hparam& kept = cx.program.hparams.back();
+  for (const std::string& name : hparams_in(where, cx))
+    cx.program.hparams[cx.program.hparam_at.at(name)].read_by_rules.push_back(index);
+  Hparam& kept = cx.program.hparams[index];
   kept.where_text = cx.source_text(hparam.where->span);
   kept.where = cx.keep(where);
   if (const auto holds = evaluate(where, cx.program); holds && holds->whole == 0) {
@@ -118,9 +147,9 @@ bool is_setting_type(const Type& type) {
 }
 
 const Hparam* hparam_of(Context& cx, const Symbol& symbol) {
-  if (!cx.hparams.contains(symbol.name))
+  if (!cx.program.hparam_at.contains(symbol.name))
     check_hparam(cx, *symbol.decl->get<ast::Hparam>(), *symbol.decl, symbol.module);
-  const Hparam* known = &cx.program.hparams[cx.hparams.at(symbol.name)];
+  const Hparam* known = &cx.program.hparams[cx.program.hparam_at.at(symbol.name)];
   if (known->span == symbol.span) return known;
   // What the program itself declares is what its author will change.
   const bool is_own = cx.graph.module_of(known->span.source) == 0;

@@ -55,8 +55,10 @@ std::optional<Expr> check_wired(const std::string& what, Kind kind, const Merged
 /// What is set keeps the rules of all hparams.
 void check_rules(Context& cx, const Experiment& experiment) {
   const Object none;
-  for (const Hparam& hparam : cx.program.hparams) {
-    if (!hparam.where || experiment.sets.empty()) continue;
+  std::vector<std::string> names;
+  for (const auto& [name, value] : experiment.sets) names.push_back(name);
+  for (const size_t index : rules_about(names, cx.program)) {
+    const Hparam& hparam = cx.program.hparams[index];
     const Wired rule = wire(cx.at(*hparam.where), none, {}, experiment, cx.program);
     const auto holds = evaluate(rule.expr, cx.program);
     const auto by_default = evaluate(cx.at(*hparam.where), cx.program);
@@ -108,7 +110,7 @@ void check_unknown_settings(Context& cx, const ast::Experiment& ast, Merged& mer
         std::any_of(trainer.begin(), trainer.end(), [&](const auto& info) { return info.name == setting.name.text; });
     if (is_trainers) {
       diagnostic.help("it stands in the trainer: `trainer { {} }`", cx.source_text(setting.span));
-    } else if (cx.hparams.contains(setting.name.text)) {
+    } else if (cx.program.hparam_at.contains(setting.name.text)) {
       const Span before = {setting.name.span.source, setting.name.span.begin, setting.name.span.begin};
       diagnostic.help("an hparam is set: `set {}`", cx.source_text(setting.span)).fix(before, "set ");
     } else if (ast::section_info(setting.name.text).kind != ast::SectionKind::Error) {
@@ -128,9 +130,8 @@ void check_sets(const Merged& merged, Experiment& typed, Scope& scope) {
   Context& cx = scope.cx;
   const resolve::Module& module = cx.graph.modules[scope.module];
   for (const ast::Setting& set : merged.sets) {
-    const auto hparam = std::find_if(cx.program.hparams.begin(), cx.program.hparams.end(),
-                                     [&](const Hparam& candidate) { return candidate.name == set.name.text; });
-    if (hparam == cx.program.hparams.end()) {
+    const Hparam* hparam = cx.program.find_hparam(set.name.text);
+    if (hparam == nullptr) {
       const auto broken = module.symbols.find(set.name.text);
       if (broken != module.symbols.end() && broken->second.kind == SymbolKind::Error) continue;
       std::vector<std::string> names;

@@ -79,11 +79,9 @@ Expr check_axis(const ast::Setting& setting, const Hparam& hparam, Scope& scope)
 }
 
 const Hparam* find_hparam(const ast::Setting& setting, Scope& scope) {
+  if (const Hparam* hparam = scope.cx.program.find_hparam(setting.name.text)) return hparam;
   std::vector<std::string> known;
-  for (const Hparam& hparam : scope.cx.program.hparams) {
-    if (hparam.name == setting.name.text) return &hparam;
-    known.push_back(hparam.name);
-  }
+  for (const Hparam& hparam : scope.cx.program.hparams) known.push_back(hparam.name);
   const Symbol* symbol = scope.cx.graph.find(scope.module, setting.name.text);
   if (symbol != nullptr && symbol->kind == SymbolKind::Error) return nullptr;
   known.insert(known.end(), std::begin(kWords), std::end(kWords));

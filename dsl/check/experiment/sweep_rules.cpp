@@ -66,7 +66,8 @@ class SweepRules {
 
   void run() {
     for (const node::NamedArg& axis : sweep_.args) {
-      for (const Hparam& hparam : cx_.program.hparams) {
+      for (const size_t index : rules_about({axis.name}, cx_.program)) {
+        const Hparam& hparam = cx_.program.hparams[index];
         if (hangs_on(hparam, axis.name) && is_broken_by(axis, hparam)) break;  // One rule says it for the axis.
       }
     }
@@ -88,7 +89,6 @@ class SweepRules {
 
   /// Whether a rule asks for this axis alone: one of two axes hangs on what the trial draws for the other.
   bool hangs_on(const Hparam& hparam, const std::string& axis) const {
-    if (!hparam.where) return false;
     const auto by_default = evaluate(cx_.at(*hparam.where), cx_.program);
     if (by_default && by_default->whole == 0) return false;  // Reported there.
     const std::vector<std::string> names = rule(hparam, axis, std::nullopt).hparams;

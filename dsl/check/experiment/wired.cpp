@@ -2,11 +2,14 @@
 
 #include <algorithm>
 
+#include "dsl/check/expressions/expressions.h"
 #include "dsl/check/walk.h"
 
 namespace ltr::check {
 
 namespace {
+
+enum class NameKind { Hparam, Param, Let };
 
 struct Wirer {
   const Object& object;
@@ -14,29 +17,58 @@ struct Wirer {
   const Experiment& experiment;
   Program& program;
   Wired result;
+  /// What names stand for and where that is given, by the name with its kind: read once, or what rests on another twice would
+  /// double with each level.
+  std::map<std::pair<std::string, NameKind>, std::pair<ExprId, Span>> known = {};
+
+  /// A number is the number, however it was computed.
+  Expr folded(Expr expr) const {
+    const Kind kind = expr.type.kind;
+    if (kind != Kind::Int && kind != Kind::Float && kind != Kind::Bool) return expr;
+    const auto value = evaluate(expr, program);
+    if (!value) {
+      expr.node = node::Error{};
+    } else if (kind == Kind::Float) {
+      expr.node = node::FloatConst{value->real};
+    } else if (kind == Kind::Bool) {
+      expr.node = node::BoolConst{value->whole != 0};
+    } else {
+      expr.node = node::IntConst{value->whole};
+    }
+    return expr;
+  }
+
+  /// `value`, which is that of a name.
+  Expr named(const std::string& name, NameKind kind, const ExprView& value) {
+    const auto before = known.find({name, kind});
+    if (before != known.end()) {
+      result.given = before->second.second;
+      return program.exprs[before->second.first];
+    }
+    result.given = kind != NameKind::Let ? value.span : result.given;
+    Expr wired = folded(of(value));
+    known.emplace(std::pair(name, kind), std::pair(program.exprs.add(wired), result.given));
+    return wired;
+  }
 
   std::optional<Expr> hparam(const std::string& name) {
-    for (const Hparam& candidate : program.hparams) {
-      if (candidate.name != name) continue;
-      const auto set = std::find_if(experiment.sets.begin(), experiment.sets.end(),
-                                    [&](const auto& one) { return one.first == name; });
-      const ExprView value = set != experiment.sets.end() ? ExprView(set->second) : program.exprs[candidate.initial];
-      result.given = value.span;
-      if (set == experiment.sets.end()) result.hparams.push_back(name);
-      return of(value);
-    }
-    return std::nullopt;
+    const Hparam* hparam = program.find_hparam(name);
+    if (hparam == nullptr) return std::nullopt;
+    const auto set = std::find_if(experiment.sets.begin(), experiment.sets.end(),
+                                  [&](const auto& one) { return one.first == name; });
+    const bool is_set = set != experiment.sets.end();
+    if (!is_set && !known.contains({name, NameKind::Hparam})) result.hparams.push_back(name);
+    return named(name, NameKind::Hparam, is_set ? ExprView(set->second) : program.exprs[hparam->initial]);
   }
 
   /// A param or `let` of the object itself.
   std::optional<Expr> own(const std::string& name, bool is_param) {
     for (size_t i = 0; i < object.params.size() && i < arguments.size(); ++i) {
-      if (object.params[i].name != name || !is_param) continue;
-      result.given = program.exprs[arguments[i]].span;
-      return of(program.exprs[arguments[i]]);
+      if (object.params[i].name == name && is_param) return named(name, NameKind::Param, program.exprs[arguments[i]]);
     }
     for (const Member& member : object.members) {
-      if (member.name == name && member.kind == MemberKind::Let && !is_param) return of(member.value);
+      if (member.name == name && member.kind == MemberKind::Let && !is_param)
+        return named(name, NameKind::Let, member.value);
     }
     return std::nullopt;
   }
@@ -78,6 +110,24 @@ Wired wire(const ExprView& expr, const Object& object, const ExprIds& arguments,
   return std::move(wirer.result);
 }
 
+std::set<size_t> rules_about(const std::vector<std::string>& hparams, const Program& program) {
+  std::set<size_t> rules, seen;
+  std::vector<size_t> left;
+  for (const std::string& name : hparams) {
+    const auto found = program.hparam_at.find(name);
+    if (found != program.hparam_at.end() && seen.insert(found->second).second) left.push_back(found->second);
+  }
+  while (!left.empty()) {
+    const Hparam& hparam = program.hparams[left.back()];
+    left.pop_back();
+    rules.insert(hparam.read_by_rules.begin(), hparam.read_by_rules.end());
+    for (const size_t other : hparam.read_by_defaults) {
+      if (seen.insert(other).second) left.push_back(other);
+    }
+  }
+  return rules;
+}
+
 bool is_reported(const Context& cx, diagnostics::Code code, Span span) {
   const auto& reported = cx.sink->reported();
   return std::any_of(reported.begin(), reported.end(),
@@ -93,10 +143,8 @@ const SettingValue* find_setting(const std::vector<SettingValue>& settings, cons
 
 void note_hparams(diagnostics::Diagnostic& diagnostic, const Wired& wired, const Context& cx) {
   for (const std::string& name : wired.hparams) {
-    for (const Hparam& hparam : cx.program.hparams) {
-      if (hparam.name == name)
-        diagnostic.note("`{}` is {} unless it is set", name, cx.source_text(cx.at(hparam.initial).span));
-    }
+    if (const Hparam* hparam = cx.program.find_hparam(name))
+      diagnostic.note("`{}` is {} unless it is set", name, cx.source_text(cx.at(hparam->initial).span));
   }
 }
 

@@ -2,6 +2,8 @@
 
 // Host values as one experiment wires them, and the rules of E04 that look at settings.
 
+#include <set>
+
 #include "dsl/check/scope/context.h"
 
 namespace ltr::check {
@@ -17,6 +19,9 @@ struct Wired {
 };
 Wired wire(const ExprView& expr, const Object& object, const ExprIds& arguments, const Experiment& experiment,
            Program& program);
+
+/// The hparams whose rules rest on one of these, by their index.
+std::set<size_t> rules_about(const std::vector<std::string>& hparams, const Program& program);
 
 /// The setting of this name, or null.
 const SettingValue* find_setting(const std::vector<SettingValue>& settings, const std::string& name);

@@ -19,13 +19,36 @@ bool may_change(const std::string& name, const Scope& scope) {
 
 /// The locals around a function that its code reads.
 struct FindRead {
-  Scope& scope;
-  std::map<std::string, LocalId> found;
+  const Scope& scope;
+  std::map<std::string, LocalId> found = {};
+  std::set<std::string> params = {};  ///< of the function, and of others in it
+  bool has_unknown = false;           ///< a name that nothing has
+
+  /// Those frames with what is read alone. A name that nothing has is told with those near it, and needs all, unless they are
+  /// too many for a copy in each function.
+  std::vector<std::map<std::string, LocalId>> frames() const {
+    constexpr size_t kMostLocals = 1'000;
+    if (has_unknown && scope.locals.size() <= kMostLocals) return scope.frames;
+    std::vector<std::map<std::string, LocalId>> read(scope.frames.size());
+    for (size_t i = 0; i < read.size(); ++i) {
+      for (const auto& [name, local] : found) {
+        if (const auto at = scope.frames[i].find(name); at != scope.frames[i].end()) read[i].insert(*at);
+      }
+    }
+    return read;
+  }
 
   void operator()(const auto& node) { ast::for_each_child(node, *this); }
   void operator()(const ast::Expr& expr) {
+    if (const auto* lambda = expr.get<ast::Lambda>()) params.insert(lambda->param.text);
     if (const auto* ref = expr.get<ast::NameRef>()) {
-      if (const auto local = scope.find_local(ref->name.text)) found.emplace(ref->name.text, *local);
+      const std::string& name = ref->name.text;
+      if (const auto local = scope.find_local(name)) {
+        found.emplace(name, *local);
+      } else {
+        const bool is_own = params.contains(name) || (scope.owner != nullptr && scope.owner->members.contains(name));
+        has_unknown = has_unknown || (!is_own && scope.cx.graph.find(scope.module, name) == nullptr);
+      }
     }
     ast::for_each_child(expr, *this);
   }
@@ -45,14 +68,14 @@ Expr closure_value(Closure closure, std::string name, Span span, Scope& scope) {
   closure.module = scope.module;
   closure.fn = scope.fn;
   closure.owner = scope.owner;
-  closure.frames = scope.frames;
   std::vector<std::pair<LocalId, Expr>> copies;
   if (closure.frozen) {
     if (const auto* local = closure.frozen->get<node::Local>(); local != nullptr && may_change(local->name, scope))
       closure.frozen = local_expr(copy_of(local->local, span, scope, copies), scope, closure.frozen->span);
   } else {
-    FindRead read{.scope = scope, .found = {}};
+    FindRead read{.scope = scope};
     read(*closure.code);
+    closure.frames = read.frames();
     closure.frames.emplace_back();
     for (const auto& [text, local] : read.found) {
       const Type& type = scope.local(local).type;
@@ -98,6 +121,8 @@ class Application {
     constexpr auto kMostWithin = 16;
     constexpr size_t kMostDeep = 200;
     constexpr size_t kMostCalls = 10'000;
+    constexpr size_t kMostInAll = 100'000;
+    const bool was_too_many = cx.all_applications > kMostInAll;
     if (cx.applied.empty()) {
       cx.applications = 0;
       cx.applied_at = span;
@@ -112,7 +137,11 @@ class Application {
       cx.report(diag::stands_for_too_many(cx.applied_at, "10,000", "calls of lambdas")
                     .help("a `fn` is called, and is not copied"));
       cx.is_runaway = true;
+    } else if (++cx.all_applications > kMostInAll && !was_too_many && !cx.is_runaway) {
+      cx.report(diag::stands_for_too_many(cx.applied_at, "100,000", "calls of lambdas, with all before it")
+                    .help("a `fn` is called, and is not copied"));
     }
+    cx.is_runaway = cx.is_runaway || cx.all_applications > kMostInAll;
     cx.applied.push_back(code);
   }
   ~Application() {
@@ -193,7 +222,10 @@ Expr apply_closure(const ExprView& callee, std::vector<Given> given, Span span, 
     if (value.type.is_error()) return error_at(span);
     const Application application(callee, closure.code, span, cx);
     if (!application.may_go_on()) return error_at(span);
+    // Not the frames of the caller, which may be many names.
+    auto frames = std::exchange(scope.frames, {});
     Scope inner = scope;
+    scope.frames = std::move(frames);
     inner.module = closure.module;
     inner.owner = closure.owner;
     inner.frames = is_here ? closure.frames : std::vector<std::map<std::string, LocalId>>(1);

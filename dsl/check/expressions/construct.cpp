@@ -115,6 +115,25 @@ std::optional<std::vector<Expr>> constructor_arguments(const ObjectInfo& object,
   return args;
 }
 
+/// E0339 of a weight or buffer whose bytes 64 bits do not count. Sizes that only a run knows are 1 at least.
+bool are_weights_counted(const ObjectInfo& object, const Binding& binding, CallSite& site) {
+  Context& cx = site.scope.cx;
+  for (const auto& [name, member] : object.members) {
+    const bool is_made = member.kind == MemberKind::Weight || member.kind == MemberKind::Buffer;
+    if (!is_made || !member.type.is_tensor()) continue;
+    const Element element = member.type.element;
+    int64_t bytes = element == Element::F64 ? 8 : element == Element::F16 || element == Element::BF16 ? 2 : 4;
+    for (const Dim& dim : substitute(member.type, binding, cx).dims) {
+      const auto size = dim.size.constant();
+      if (!size || !__builtin_mul_overflow(bytes, *size, &bytes)) continue;
+      cx.report(diag::dim_overflow(site.span, "the size in bytes of the weight `" + name + "` of `" + object.name + "`",
+                                   "does not fit into 64 bits"));
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 Expr construct(const Symbol& symbol, CallSite& site) {
@@ -148,6 +167,7 @@ Expr construct(const Symbol& symbol, CallSite& site) {
       });
   const bool is_made_for_model = object.kind == Kind::Block || object.kind == Kind::Metric;
   if (!holds && (has_rules || is_empty) && is_made_for_model) return error_at(site.span);
+  if (holds && !are_weights_counted(object, binding, site)) return error_at(site.span);
   Type type = Type::of(object.kind);
   type.decl = object.index;
   type.name = object.name;

@@ -50,10 +50,8 @@ struct Evaluator {
     return Value{Value::Kind::Str, 0, 0, constant.text};
   }
   std::optional<Value> value(const node::Hparam& use) const {
-    for (const Hparam& hparam : program.hparams) {
-      if (hparam.name == use.name) return evaluate(program.exprs[hparam.initial], program);
-    }
-    return std::nullopt;
+    const Hparam* hparam = program.find_hparam(use.name);
+    return hparam != nullptr ? hparam->value : std::nullopt;
   }
   std::optional<Value> value(const node::Convert& convert) const {
     const auto value = of(convert.value);
@@ -112,10 +110,8 @@ struct Evaluator {
     if (const auto* written = list.get<node::List>()) return make_int(int64_t(written->elements.size()));
     if (const auto* convert = list.get<node::Convert>()) return value(node::ListLength{convert->value});
     const auto* use = list.get<node::Hparam>();
-    for (const Hparam& hparam : program.hparams) {
-      if (use != nullptr && hparam.name == use->name) return value(node::ListLength{hparam.initial});
-    }
-    return std::nullopt;
+    const Hparam* hparam = use != nullptr ? program.find_hparam(use->name) : nullptr;
+    return hparam != nullptr ? hparam->length : std::nullopt;
   }
   std::optional<Value> value(const node::Host& host) const {
     const auto a = of(host.args[0]);

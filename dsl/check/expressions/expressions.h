@@ -6,14 +6,7 @@
 
 namespace ltr::check {
 
-/// The value of a host expression over constants and hparam defaults; nothing if it rests on more.
-struct HostValue {
-  enum class Kind { Bool, Int, Float, Str } kind = Kind::Int;
-  int64_t whole = 0;
-  double real = 0;
-  std::string text;
-};
-
+/// Nothing if it rests on more than constants and the defaults of hparams.
 std::optional<HostValue> evaluate(const ExprView& expr, const Program& program);
 /// Whether a flag may give it another value than `evaluate` does, which takes hparams at their defaults.
 bool reads_hparam(const ExprView& expr, const Program& program);

@@ -38,15 +38,17 @@ std::vector<std::string> names_for(const NameUse& use, const Scope& scope) {
   std::vector<std::string> names = scope.names();
   if (use.wanted != nullptr && !use.wanted->is_tensor()) return names;
   const resolve::LibraryIndex& library = resolve::LibraryIndex::get();
+  std::set<std::string> others;
   if (scope.owner == nullptr || scope.owner->kind != Kind::Data) {
-    for (const std::string& name : library.names("data/")) std::erase(names, name);
+    for (const std::string& name : library.names("data/")) others.insert(name);
   }
   for (const char* folder : {"optim/", "schedules/", "callbacks/", "loggers/", "trainer/", "sweep/"}) {
     for (const std::string& name : library.names(folder)) {
       const Symbol* symbol = scope.cx.graph.find(scope.module, name);
-      if (symbol == nullptr) std::erase(names, name);
+      if (symbol == nullptr) others.insert(name);
     }
   }
+  std::erase_if(names, [&](const std::string& name) { return others.contains(name); });
   return names;
 }
 

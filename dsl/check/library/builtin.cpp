@@ -25,6 +25,18 @@ bool takes(CallSite& site, size_t count, const char* form) {
   return false;
 }
 
+/// `value`, which is an op of ints; E0339 if its operands are known, and the run would stop.
+Expr fitting(Expr value, Scope& scope) {
+  Context& cx = scope.cx;
+  const auto& args = value.get<node::Host>()->args;
+  const bool is_known = std::all_of(args.begin(), args.end(), [&](ExprId arg) {
+    return !reads_hparam(cx.at(arg), cx.program) && evaluate(cx.at(arg), cx.program).has_value();
+  });
+  if (!is_known || evaluate(value, cx.program)) return value;
+  cx.report(diag::dim_overflow(value.span, "`" + cx.source_text(value.span) + "`", "does not fit into 64 bits"));
+  return error_at(value.span);
+}
+
 /// `floor(a / b)` of two ints rounds their quotient: it is not an exact division. Nothing of any other argument.
 std::optional<Expr> rounded_quotient(host::Op op, CallSite& site) {
   if (site.given.size() != 1 || site.given[0].value == nullptr) return std::nullopt;
@@ -53,8 +65,8 @@ std::optional<Expr> rounded_quotient(host::Op op, CallSite& site) {
     type.value =
         is_floor ? atoms.floor(*left.type.value, *right.type.value) : atoms.ceil(*left.type.value, *right.type.value);
   }
-  return host_op(is_floor ? host::Op::FloorDiv : host::Op::CeilDiv,
-                 {cx.keep(std::move(left)), cx.keep(std::move(right))}, type, site.span);
+  const host::Op division = is_floor ? host::Op::FloorDiv : host::Op::CeilDiv;
+  return fitting(host_op(division, {cx.keep(std::move(left)), cx.keep(std::move(right))}, type, site.span), scope);
 }
 
 /// Functions of host numbers that share their names with functions of tensors.
@@ -107,7 +119,7 @@ std::optional<Expr> host_function(const std::string& name, CallSite& site) {
   if (*op == host::Op::Abs) {
     if (!takes(site, 1, "abs(x)")) return error_at(site.span);
     const Type type = Type::of(args[0].type.kind);
-    return host_op(*op, scope.cx.keep(std::move(args)), type, site.span);
+    return fitting(host_op(*op, scope.cx.keep(std::move(args)), type, site.span), scope);
   }
   if (!takes(site, 2, *op == host::Op::Min ? "min(a, b)" : "max(a, b)")) return error_at(site.span);
   if (args[0].type.kind == Kind::Int && args[1].type.kind == Kind::Int) {

@@ -19,7 +19,7 @@ inline constexpr uint32_t kDeepest = 256;
 
 /// How far the type behind a name has been read. It is read anew at each use, since each `?` in it is another, and its mistakes
 /// are reported once.
-enum class TypeNameState { New, InWork, Good, Bad };
+enum class TypeNameState { New, InWork, Good, TooLarge, Bad };
 
 struct Context {
   const source::SourceManager& sources;
@@ -34,7 +34,6 @@ struct Context {
   std::map<const ast::Decl*, Expr> consts;
   std::set<const ast::Decl*> consts_in_work;                           ///< to stop a constant that mentions itself
   std::map<std::string, uint32_t> calls;                               ///< index into Program::calls
-  std::unordered_map<std::string, size_t> hparams;                     ///< index into Program::hparams
   std::set<const ast::Expr*> broken_defaults;                          ///< of parameters, whose mistake was reported
   std::set<const ast::Decl*> defaults_in_work;                         ///< to stop an hparam whose default mentions it
   std::vector<Requirement> facts;                                      ///< `where` clauses of hparams
@@ -47,6 +46,7 @@ struct Context {
   std::deque<Closure> closures;
   std::vector<const ast::Expr*> applied;  ///< code of closures that is being read, outermost first
   size_t applications = 0;                ///< closures that were read for the outermost one
+  size_t all_applications = 0;            ///< and for all of the program
   Span applied_at;                        ///< where that one stands
   bool is_runaway = false;                ///< there are too many of them, which was said
   bool is_trying = false;                 ///< a call is read as it is not written, to find out what is wrong with it
@@ -55,6 +55,7 @@ struct Context {
   uint32_t open_types = 0;                ///< names whose types are being read, each for the one before
   uint32_t types_deep = 0;                ///< levels of names below the type in hand
   size_t type_parts = 0;                  ///< types that were read, parts of types too
+  size_t named_parts = 0;                 ///< of these, what names of types stand for
   uint32_t next_key = 1;
   uint32_t next_group = 1;
   std::map<uint32_t, std::set<uint32_t>> callees;  ///< fn -> fns it calls, for recursion and randomness

@@ -36,6 +36,11 @@ bool is_above_zero(const Polynomial& value, const Context& cx) {
 bool follows_from_bounds(const Polynomial& difference, int64_t most, const Context& cx) {
   for (const Requirement& fact : cx.facts) {
     if (fact.kind != Requirement::Kind::AtMost && fact.kind != Requirement::Kind::Less) continue;
+    // Most hparams are others.
+    const bool is_about = std::any_of(difference.terms().begin(), difference.terms().end(), [&](const auto& term) {
+      return !term.first.empty() && (fact.left.terms().contains(term.first) || fact.right.terms().contains(term.first));
+    });
+    if (!is_about) continue;
     const Polynomial promised = fact.left - fact.right;
     const auto first = std::find_if(promised.terms().begin(), promised.terms().end(),
                                     [](const auto& term) { return !term.first.empty(); });

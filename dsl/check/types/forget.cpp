@@ -67,7 +67,7 @@ void forget(const ExprView& value, diagnostics::Diagnostic& told, Scope& scope) 
     told.label(param->span, "declared here");
     param->type = Type::error();
   } else if (const auto* hparam = value.get<node::Hparam>()) {
-    cx.program.hparams[cx.hparams.at(hparam->name)].type = Type::error();
+    cx.program.hparams[cx.program.hparam_at.at(hparam->name)].type = Type::error();
   } else if (const Symbol* constant = constant_of(value, scope)) {
     const Span written = constant->decl->get<ast::Const>()->value.span;
     told.label(written, "the value of `{}`", constant->name);

@@ -137,11 +137,17 @@ Type check_dims(const ast::NamedType& named, Element element, Scope& scope) {
 
 /// What a name may stand for, written out: types that hold one other twice double with each level.
 constexpr size_t kMostParts = 100'000;
+/// And all uses of names together: each has its own copy.
+constexpr size_t kMostPartsInAll = 500'000;
 
 /// The type that a name of the program stands for.
 Type named_type(const Symbol& symbol, Span use, Context& cx) {
   TypeNameState& state = cx.type_names[symbol.decl];
-  if (state == TypeNameState::Bad) return Type::error();
+  if (state == TypeNameState::Bad || cx.named_parts > kMostPartsInAll) return Type::error();
+  if (state == TypeNameState::TooLarge) {
+    cx.type_parts += kMostParts;  // What holds it is too large too.
+    return Type::error();
+  }
   if (state == TypeNameState::InWork) {
     cx.report(diag::type_cycle(use, symbol.name));
     state = TypeNameState::Bad;
@@ -165,11 +171,14 @@ Type named_type(const Symbol& symbol, Span use, Context& cx) {
   // The next that doubles it so often would say the same.
   if (is_too_large && !std::exchange(cx.is_depth_told, true))
     cx.report(diag::stands_for_too_many(symbol.span, "100,000", "types"));
+  if (cx.open_types == 0) cx.named_parts += cx.type_parts - parts;
+  if (cx.named_parts > kMostPartsInAll && !std::exchange(cx.is_depth_told, true))
+    cx.report(diag::stands_for_too_many(use, "500,000", "types, with all that names of types stand for before it"));
   cx.types_deep = std::max(deep_beside, cx.types_deep + 1);
   if (state == TypeNameState::InWork) state = TypeNameState::Good;
-  if (is_too_deep || is_too_large || (is_new && cx.sink->error_count() != errors)) state = TypeNameState::Bad;
-  if (state == TypeNameState::Bad) return Type::error();
-  return type;
+  if (is_too_deep || (is_new && cx.sink->error_count() != errors)) state = TypeNameState::Bad;
+  if (is_too_large) state = TypeNameState::TooLarge;
+  return state == TypeNameState::Good ? std::move(type) : Type::error();
 }
 
 /// Functions of the library take streams; those of a program take records.

@@ -219,10 +219,8 @@ void check_split(Context& cx, const node::Op& split, const DataObject& data) {
   diagnostics::Diagnostic diagnostic =
       diag::split_too_large(written.span, std::to_string(wanted), std::to_string(*records));
   for (const std::string& name : counter.hparams) {
-    for (const Hparam& hparam : cx.program.hparams) {
-      if (hparam.name == name)
-        diagnostic.note("`{}` is {} unless it is set", name, cx.source_text(cx.at(hparam.initial).span));
-    }
+    if (const Hparam* hparam = cx.program.find_hparam(name))
+      diagnostic.note("`{}` is {} unless it is set", name, cx.source_text(cx.at(hparam->initial).span));
   }
   cx.report(std::move(diagnostic));
 }
