@@ -22,6 +22,7 @@ DECLARING = re.compile(r"^(?:  )?(fn|block|model|metric|callback|data)\s+([A-Za-
 def words_of(source):
     tokens = (source / "dsl/lex/token_kind.def").read_text()
     types = (source / "dsl/check/types/written_type.cpp").read_text()
+    elements = re.findall(r"^LTR_ELEMENT\(\w+, (\w+),", (source / "runtime/tables/elements.def").read_text(), re.M)
     functions, blocks = set(), set()
     for path in sorted((source / "stdlib").rglob("*.ltr")):
         text = path.read_text()
@@ -36,7 +37,7 @@ def words_of(source):
     reserved = re.findall(r'^LTR_RESERVED\(\w+,\s*"(\w+)"\)', tokens, re.M)
     constants = ["true", "false", "none"]
     functions |= set(PLACE_FUNCTIONS)
-    types = {*re.findall(r'\{"(\w+)",\s+(?:Element|Kind)::', types), *APPLIED_TYPES} - {"any", "number"}
+    types = {*re.findall(r'\{"(\w+)",\s+Kind::', types), *elements, *APPLIED_TYPES} - {"number"}
     return {
         "keywords": keywords,
         "reserved": [word for word in reserved if word not in constants],

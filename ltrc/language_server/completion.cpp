@@ -7,9 +7,11 @@
 #include "dsl/check/declarations/hook.h"
 #include "dsl/check/experiment/settings.h"
 #include "dsl/check/scope/places.h"
+#include "dsl/check/types/types.h"
 #include "ltrc/language_server/cursor.h"
 #include "ltrc/language_server/features.h"
 #include "ltrc/language_server/importable.h"
+#include "runtime/tables/roles.h"
 
 namespace ltr::language_server {
 
@@ -113,10 +115,9 @@ struct Completer {
     }
   }
   bool add_after_role() {
-    static const std::set<std::string> kRoles = {"train", "val", "test"};
-    const bool is_role = !cursor.dotted.empty() && kRoles.contains(cursor.dotted[0]);
-    if (is_role) add_series(cursor.dotted[0], cursor.dotted.size());
-    return is_role && !seen.empty();
+    if (cursor.dotted.empty() || !is_logging_role(cursor.dotted[0])) return false;
+    add_series(cursor.dotted[0], cursor.dotted.size());
+    return !seen.empty();
   }
   bool add_import() {
     const bool in_names = !cursor.braces.empty() && cursor.braces.back() == "import";
@@ -159,10 +160,8 @@ struct Completer {
     if (is_tensor_type(type)) add_tensor_fields();
   }
   static bool is_tensor_type(const ast::TypeExpr& type) {
-    static const std::set<std::string> kElements = {"any", "float", "f16", "bf16", "f32", "f64",
-                                                    "i8",  "i16",   "i32", "i64",  "u8",  "bool"};
     const auto* named = type.get<ast::NamedType>();
-    return named != nullptr && named->has_dims && kElements.contains(named->name.text);
+    return named != nullptr && named->has_dims && check::element_of(named->name.text);
   }
 
   void after_dot() {
@@ -372,9 +371,9 @@ struct Completer {
     }
     const bool in_type = cursor.before == K::Arrow || (cursor.before == K::Colon && !cursor.in_brackets);
     if (in_type) {
-      add_words({"float", "f16",    "bf16", "f32",    "f64",    "i8",     "i16",      "i32",
-                 "i64",   "u8",     "bool", "int",    "str",    "path",   "duration", "period",
-                 "bytes", "secret", "list", "option", "one_of", "series", "weights"},
+      for (const std::string& name : check::element_names()) add(name, ItemKind::Class, 0);
+      add_words({"int", "str", "path", "duration", "period", "bytes", "secret", "list", "option", "one_of", "series",
+                 "weights"},
                 ItemKind::Class, 0);
       for (const Entity& entity : index().entities()) {
         if (entity.kind == EntityKind::Block && !is_library(entity)) add(entity, 1);
@@ -406,8 +405,11 @@ struct Completer {
       return add_words({"weight", "buffer", "let", "fn", "optimizer", "init", "step"}, ItemKind::Keyword, 0);
     if (brace == "metric") return add_words({"state", "let", "fn"}, ItemKind::Keyword, 0);
     if (brace == "callback") return add_words({"on", "state", "fn"}, ItemKind::Keyword, 0);
-    if (brace == "data")
-      return add_words({"batch", "fn", "let", "train", "val", "test", "predict"}, ItemKind::Keyword, 0);
+    if (brace == "data") {
+      add_words({"batch", "fn", "let"}, ItemKind::Keyword, 0);
+      for (const RoleRow& role : kRoleRows) add(std::string(role.name), ItemKind::Keyword, 0);
+      return;
+    }
     add_words(
         {"return", "assert", "print", "minimize", "backward", "log", "if", "for", "while", "every", "no_grad", "yield"},
         ItemKind::Keyword, 3);

@@ -5,6 +5,7 @@
 #include "dsl/check/scope/places.h"
 #include "dsl/diagnostics/suggest.h"
 #include "dsl/resolve/library.h"
+#include "runtime/tables/roles.h"
 
 // What is said of a name that is not there.
 namespace ltr::check {
@@ -71,7 +72,7 @@ bool help_in_hook(diagnostics::Diagnostic& diagnostic, const ast::Name& name, co
     diagnostic.help("`metric(val.loss)` is the newest value of a series, and `stop(\"why\")` ends the run");
   } else if (name.text == "pl_module") {
     diagnostic.help("the model is `model`, under `callback {} for MODEL`", scope.owner->name);
-  } else if (name.text == "train" || name.text == "val" || name.text == "test") {
+  } else if (is_logging_role(name.text)) {
     diagnostic.help("the newest value of a series is `metric({}.NAME)`", name.text);
   } else if (model != nullptr && (model->members.contains(name.text) || model->fns.contains(name.text))) {
     diagnostic.help("it is the model's: `model.{}`", name.text);
