@@ -14,9 +14,13 @@ import sys
 
 # Types of the language that no table holds, because each has a grammar of its own.
 APPLIED_TYPES = ["list", "option", "one_of", "series", "weights"]
-# Functions that stand in tests and hooks only, and are part of the language.
-PLACE_FUNCTIONS = ["close", "end_epoch", "equal", "gradcheck", "metric", "overfit", "save", "stop"]
 DECLARING = re.compile(r"^(?:  )?(fn|block|model|metric|callback|data)\s+([A-Za-z]\w*)", re.M)
+
+
+def place_functions(source):
+    """Those that stand in tests and hooks only, and are part of the language."""
+    text = (source / "dsl/check/scope/places.h").read_text()
+    return set(re.findall(r'^    \{"(\w+)", ".*", PlaceFunction::', text, re.M))
 
 
 def words_of(source):
@@ -36,7 +40,7 @@ def words_of(source):
     keywords = re.findall(r'^LTR_KEYWORD\(\w+,\s*"(\w+)"\)', tokens, re.M)
     reserved = re.findall(r'^LTR_RESERVED\(\w+,\s*"(\w+)"\)', tokens, re.M)
     constants = ["true", "false", "none"]
-    functions |= set(PLACE_FUNCTIONS)
+    functions |= place_functions(source)
     types = {*re.findall(r'\{"(\w+)",\s+Kind::', types), *elements, *APPLIED_TYPES} - {"number"}
     return {
         "keywords": keywords,

@@ -226,8 +226,7 @@ bool is_in_scope(const std::string& name, const Scope& scope) {
 
 void report_unknown(const ast::Name& name, Scope& scope, const NameUse& use) {
   if (scope.cx.sink->is_full()) return;  // Looking for what is near takes its time.
-  static const std::set<std::string> kHookWords = {"stop", "save", "end_epoch", "metric"};
-  if (kHookWords.contains(name.text) && scope.place != Place::Hook) {
+  if (find_place_function(PlaceFunction::Of::Hooks, name.text) != nullptr && scope.place != Place::Hook) {
     scope.cx.report(diag::wrong_place(name.span, "`" + name.text + "` stands in the hooks of a callback"));
     return;
   }
