@@ -23,5 +23,9 @@ def tables_of(source):
     tables["functions"] = generate.place_functions(source)
     places = (source / "dsl/check/scope/places.h").read_text()
     tables["places"] = set(re.findall(r'^    \{"(\w+)", "[^"]+", Reach::', places, re.M))
+    members = (source / "dsl/check/scope/members.h").read_text()
+    rows = re.findall(r"^inline constexpr (\w+) k\w+\[\] = \{\n(.*?)^\};", members, re.M | re.S)
+    tables["members"] = {("run." if row == "RunField" else "") + name
+                         for row, text in rows for name in re.findall(r'^    \{"(\w+)",', text, re.M)}
     assert all(tables.values()), "a table has another form now"
     return tables
