@@ -4,6 +4,7 @@
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/declarations/hook.h"
 #include "dsl/check/experiment/wired.h"
+#include "dsl/check/statements/reductions.h"
 #include "dsl/check/statements/statements.h"
 #include "runtime/tables/roles.h"
 
@@ -202,9 +203,9 @@ const char* when_of(const ast::Log& log, bool is_metric, const Scope& scope) {
 }
 
 std::string reduction_of(const ast::Log& log, bool is_metric, Context& cx) {
-  static const std::set<std::string> kReduces = {"sum", "mean", "min", "max"};
   if (!log.reduce) return "mean";
-  if (!kReduces.contains(log.reduce->text)) {
+  const Reduction* reduction = find_reduction(log.reduce->text);
+  if (reduction == nullptr || !reduction->is_of_logs) {
     cx.report(diag::log_misplaced(log.reduce->span, "`log` reduces by sum, mean, min or max"));
   } else if (is_metric) {
     cx.report(diag::log_misplaced(log.reduce->span, "a metric brings its own reduction"));
