@@ -6,9 +6,11 @@
 #include "dsl/ast/section.h"
 #include "dsl/check/declarations/hook.h"
 #include "dsl/check/experiment/settings.h"
+#include "dsl/check/scope/members.h"
 #include "dsl/check/scope/places.h"
 #include "dsl/check/types/types.h"
 #include "ltrc/language_server/cursor.h"
+#include "ltrc/language_server/declaring_words.h"
 #include "ltrc/language_server/features.h"
 #include "ltrc/language_server/importable.h"
 #include "runtime/tables/roles.h"
@@ -167,7 +169,10 @@ struct Completer {
   void after_dot() {
     if (add_import() || add_after_role()) return;
     if (cursor.dotted.size() == 1) {
-      if (cursor.dotted[0] == "run") return add_words({"dir", "name"}, ItemKind::Property, 0);
+      if (cursor.dotted[0] == "run") {
+        for (const check::RunField& field : check::kRunFields) add(std::string(field.name), ItemKind::Property, 0);
+        return;
+      }
       const auto& aliases = graph().modules[0].aliases;
       if (const auto alias = aliases.find(cursor.dotted[0]); alias != aliases.end())
         return add_symbols(graph().modules[alias->second].symbols, 0);
@@ -396,9 +401,8 @@ struct Completer {
       return;
     }
     if (cursor.braces.empty()) {
-      return add_words({"import", "hparam", "const", "fn", "extern", "metric", "data", "block", "model", "callback",
-                        "topology", "experiment", "test"},
-                       ItemKind::Keyword, 0);
+      for (const DeclaringWord& one : kDeclaringWords) add(std::string(one.word), ItemKind::Keyword, 0);
+      return;
     }
     if (brace == "block") return add_words({"weight", "buffer", "let", "fn"}, ItemKind::Keyword, 0);
     if (brace == "model")
@@ -415,8 +419,9 @@ struct Completer {
         ItemKind::Keyword, 3);
   }
   bool is_items_brace() const {
-    static const std::set<std::string> kItems = {"block", "model", "metric", "callback", "data"};
-    return cursor.starts_entry && (cursor.braces.empty() || kItems.contains(cursor.braces.back()));
+    if (!cursor.starts_entry || cursor.braces.empty()) return cursor.starts_entry;
+    const DeclaringWord* around = find_declaring(cursor.braces.back());
+    return around != nullptr && around->has_items;
   }
   void add_names() {
     for (auto visible = index().visible().rbegin(); visible != index().visible().rend(); ++visible) {
@@ -431,8 +436,11 @@ struct Completer {
     const auto stands_in = [&](const char* word) {
       return std::find(cursor.braces.begin(), cursor.braces.end(), word) != cursor.braces.end();
     };
-    if (stands_in("on")) add_words({"model", "run", "stop", "save", "end_epoch", "metric"}, ItemKind::Function, 3);
-    if (stands_in("test")) add_words({"overfit", "gradcheck", "close", "equal"}, ItemKind::Function, 3);
+    if (stands_in("on")) add_words({"model", "run"}, ItemKind::Function, 3);
+    for (const check::PlaceFunction& function : check::kPlaceFunctions) {
+      const bool is_of_hooks = function.place == check::PlaceFunction::Of::Hooks;
+      if (stands_in(is_of_hooks ? "on" : "test")) add(std::string(function.name), ItemKind::Function, 3);
+    }
     if (stands_in("step") || stands_in("on")) add_place_names(stands_in("on"));
     add_symbols(graph().prelude, 5);
     add_symbols(graph().stages, 6);
