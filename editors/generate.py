@@ -14,14 +14,19 @@ import sys
 
 # Types of the language that no table holds, because each has a grammar of its own.
 APPLIED_TYPES = ["list", "option", "one_of", "series", "weights"]
-# Functions that stand in tests and hooks only, and are part of the language.
-PLACE_FUNCTIONS = ["close", "end_epoch", "equal", "gradcheck", "metric", "overfit", "save", "stop"]
 DECLARING = re.compile(r"^(?:  )?(fn|block|model|metric|callback|data)\s+([A-Za-z]\w*)", re.M)
+
+
+def place_functions(source):
+    """Those that stand in tests and hooks only, and are part of the language."""
+    text = (source / "dsl/check/scope/places.h").read_text()
+    return set(re.findall(r'^    \{"(\w+)", ".*", PlaceFunction::', text, re.M))
 
 
 def words_of(source):
     tokens = (source / "dsl/lex/token_kind.def").read_text()
     types = (source / "dsl/check/types/written_type.cpp").read_text()
+    elements = re.findall(r"^LTR_ELEMENT\(\w+, (\w+),", (source / "runtime/tables/elements.def").read_text(), re.M)
     functions, blocks = set(), set()
     for path in sorted((source / "stdlib").rglob("*.ltr")):
         text = path.read_text()
@@ -35,8 +40,8 @@ def words_of(source):
     keywords = re.findall(r'^LTR_KEYWORD\(\w+,\s*"(\w+)"\)', tokens, re.M)
     reserved = re.findall(r'^LTR_RESERVED\(\w+,\s*"(\w+)"\)', tokens, re.M)
     constants = ["true", "false", "none"]
-    functions |= set(PLACE_FUNCTIONS)
-    types = {*re.findall(r'\{"(\w+)",\s+(?:Element|Kind)::', types), *APPLIED_TYPES} - {"any", "number"}
+    functions |= place_functions(source)
+    types = {*re.findall(r'\{"(\w+)",\s+Kind::', types), *elements, *APPLIED_TYPES} - {"number"}
     return {
         "keywords": keywords,
         "reserved": [word for word in reserved if word not in constants],

@@ -128,8 +128,9 @@ void list_all(const std::vector<DocModule>& modules) {
   }
 }
 
-/// Of the language, its settings and hooks.
+/// Of the language, its settings and hooks. `std` alone is the library, though facts have one, too.
 bool is_word(const std::string& word) {
+  if (word == "std") return false;
   if (!find_sections(word).empty()) return true;
   for (const auto& pages : {settings_pages(), places_pages()}) {
     for (const DocModule& page : pages) {

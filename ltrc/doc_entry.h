@@ -34,7 +34,8 @@ struct DocModule {
 /// The settings of `trainer` and `topology`, a page each: type, default and meaning. Those that this version does not
 /// have yet are left out.
 std::vector<DocModule> settings_pages();
-/// The hooks of callbacks and the names that steps and hooks bring, a page each.
+/// The hooks of callbacks, the names that steps and hooks bring, and what optimizers, facts, vocabularies and the run have
+/// behind a dot, a page each.
 std::vector<DocModule> places_pages();
 
 DocModule document(const ast::Module& module, const source::SourceManager& sources);

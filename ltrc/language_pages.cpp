@@ -85,9 +85,13 @@ const std::vector<LanguageSection>& language_sections() {
 }
 
 std::vector<const LanguageSection*> find_sections(std::string_view word) {
+  const size_t blank = word.rfind(' ');
+  const std::string_view last = blank == std::string_view::npos ? word : word.substr(blank + 1);
   std::vector<const LanguageSection*> found;
   for (const LanguageSection& section : language_sections()) {
-    if (std::find(section.words.begin(), section.words.end(), word) != section.words.end()) found.push_back(&section);
+    const bool is_whole = std::find(section.words.begin(), section.words.end(), word) != section.words.end();
+    const bool is_last = std::find(section.words.begin(), section.words.end(), last) != section.words.end();
+    if (is_whole || (is_last && section.text.find(word) != std::string::npos)) found.push_back(&section);
   }
   return found;
 }

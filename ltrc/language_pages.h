@@ -15,7 +15,8 @@ struct LanguageSection {
 
 /// All sections that explain words, in the order of pages and lines.
 const std::vector<LanguageSection>& language_sections();
-/// Those that explain `word`: some words have a meaning in several places.
+/// Those that explain `word`: some words have a meaning in several places. Of several words, such as `log image`, those that
+/// explain the last one and hold all of them.
 std::vector<const LanguageSection*> find_sections(std::string_view word);
 
 }  // namespace ltr::driver

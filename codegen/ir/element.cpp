@@ -7,9 +7,11 @@ namespace ltr::ir {
 namespace {
 
 /// In the order of the enumerators.
-constexpr std::array<std::string_view, 12> kNames = {"float", "f16", "bf16", "f32", "f64",  "i8",
-                                                     "i16",   "i32", "i64",  "u8",  "bool", "str"};
-static_assert(kNames.size() == size_t(Element::Str) + 1);
+constexpr std::array kNames = {
+#define LTR_ELEMENT(Name, name, ...) std::string_view(#name),
+#include "runtime/tables/elements.def"
+#undef LTR_ELEMENT
+    std::string_view("str")};
 
 }  // namespace
 

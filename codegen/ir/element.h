@@ -7,7 +7,12 @@
 namespace ltr::ir {
 
 /// What the elements of a tensor are; `Float` is the type that the precision of a run says.
-enum class Element : uint8_t { Float, F16, BF16, F32, F64, I8, I16, I32, I64, U8, Bool, Str };
+enum class Element : uint8_t {
+#define LTR_ELEMENT(Name, ...) Name,
+#include "runtime/tables/elements.def"
+#undef LTR_ELEMENT
+  Str
+};
 
 bool is_floating(Element element);
 std::string_view to_text(Element element);

@@ -45,17 +45,10 @@ namespace {
 
 ir::Element element_of(check::Element element) {
   switch (element) {
-    case check::Element::Float: return ir::Element::Float;
-    case check::Element::F16: return ir::Element::F16;
-    case check::Element::BF16: return ir::Element::BF16;
-    case check::Element::F32: return ir::Element::F32;
-    case check::Element::F64: return ir::Element::F64;
-    case check::Element::I8: return ir::Element::I8;
-    case check::Element::I16: return ir::Element::I16;
-    case check::Element::I32: return ir::Element::I32;
-    case check::Element::I64: return ir::Element::I64;
-    case check::Element::U8: return ir::Element::U8;
-    case check::Element::Bool: return ir::Element::Bool;
+#define LTR_ELEMENT(Name, ...) \
+  case check::Element::Name: return ir::Element::Name;
+#include "runtime/tables/elements.def"
+#undef LTR_ELEMENT
     case check::Element::Any:  // Of declarations of the library, which have no code.
     case check::Element::Error: break;
   }

@@ -7,17 +7,10 @@ namespace ltr::check {
 const char* to_text(Element element) {
   switch (element) {
     case Element::Error: return "error";
-    case Element::Float: return "float";
-    case Element::F16: return "f16";
-    case Element::BF16: return "bf16";
-    case Element::F32: return "f32";
-    case Element::F64: return "f64";
-    case Element::I8: return "i8";
-    case Element::I16: return "i16";
-    case Element::I32: return "i32";
-    case Element::I64: return "i64";
-    case Element::U8: return "u8";
-    case Element::Bool: return "bool";
+#define LTR_ELEMENT(Name, name, ...) \
+  case Element::Name: return #name;
+#include "runtime/tables/elements.def"
+#undef LTR_ELEMENT
     case Element::Any: return "any";
   }
   return "error";
@@ -48,18 +41,11 @@ bool holds_options(const Type& type) {
 
 bool is_floating(Element element) {
   switch (element) {
-    case Element::Float:
-    case Element::F16:
-    case Element::BF16:
-    case Element::F32:
-    case Element::F64: return true;
+#define LTR_ELEMENT(Name, name, is_floating) \
+  case Element::Name: return is_floating;
+#include "runtime/tables/elements.def"
+#undef LTR_ELEMENT
     case Element::Error:
-    case Element::I8:
-    case Element::I16:
-    case Element::I32:
-    case Element::I64:
-    case Element::U8:
-    case Element::Bool:
     case Element::Any: return false;
   }
   return false;

@@ -10,7 +10,13 @@ namespace ltr::check {
 
 /// Element types. `Float` is the policy type; `Any` stands in library declarations for the
 /// argument's own type.
-enum class Element { Error, Float, F16, BF16, F32, F64, I8, I16, I32, I64, U8, Bool, Any };
+enum class Element {
+  Error,
+#define LTR_ELEMENT(Name, ...) Name,
+#include "runtime/tables/elements.def"
+#undef LTR_ELEMENT
+  Any
+};
 
 /// One axis of a tensor: a size, or a group of leading axes bound by `...`.
 struct Dim {

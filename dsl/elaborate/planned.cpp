@@ -379,7 +379,8 @@ class CallMaker {
         const Value* value = optimizer.rule.find(argument);
         return value == nullptr || (value->is_number() && value->number() == 0);
       };
-      return has && optimizer.rule.text == "SGD" && is_zero("momentum") && is_zero("weight_decay");
+      const bool is_sgd = library::find(library::Space::Settings, optimizer.rule.text) == library::Id::SGD;
+      return has && is_sgd && is_zero("momentum") && is_zero("weight_decay");
     });
   }
 

@@ -191,17 +191,8 @@ void help_import(const State& state, Iter start, Iter at, diagnostics::Diagnosti
   }
 }
 
-}  // namespace
-
-void add_help(const State& state, Level level, Iter start, Iter at, diagnostics::Diagnostic& diagnostic) {
-  constexpr KindSet kSections = {K::Trainer, K::Sweep, K::Tags, K::Callbacks, K::Loggers};
-  constexpr KindSet kObjects = {K::Model, K::Block, K::Data, K::Metric, K::Callback};
-  const bool is_first_word =
-      level == Level::Statement && start->kind == K::Name && at == std::next(start) && !at->starts_line;
-  if (help_bracketed_lambda(at, state, diagnostic) || help_percentage(at, state, diagnostic)) return;
-  if (start->kind == K::Import) return help_import(state, start, at, diagnostic);
-  if (at->kind == K::Name && expects(state, Expected::CallbackMember))
-    return help_callback_member(state, at, diagnostic);
+/// A type, or a value, that is not there. False if it is none.
+bool help_missing_type(const State& state, Level level, Iter start, Iter at, diagnostics::Diagnostic& diagnostic) {
   if (level == Level::Parameter && expects(state, K::Colon)) {
     diagnostic.help("a parameter has a type: `{}: {}`", state.text(*start),
                     is_of_object(state, opener_of_params(state, start)) ? "int" : "float[B, 3]");
@@ -217,7 +208,15 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
   } else if (at->kind == K::Colon && at != start && lex::is_word(std::prev(at)->kind) &&
              (expects(state, K::Assign) || expects(state, K::Comma))) {
     help_colon(state, at, diagnostic);
-  } else if (start->kind == K::Log && at->kind == K::Comma) {
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/// What begins with a word that wants something else behind it. False if it is none.
+bool help_first_word(const State& state, Iter start, Iter at, diagnostics::Diagnostic& diagnostic) {
+  if (start->kind == K::Log && at->kind == K::Comma) {
     diagnostic.help("each has a `log` of its own");
   } else if (start->kind == K::Log && at->kind == K::OpenParen && lex::is_word(kind_before(state, at))) {
     const std::string_view name = state.text(*std::prev(at));
@@ -229,7 +228,15 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
     diagnostic.help("a test is named by a text: `test {}`", title).fix(at->span, title);
   } else if ((start->kind == K::Group || start->kind == K::Init) && at == std::next(start)) {
     help_pattern(state, at, diagnostic);
-  } else if (expects(state, K::Comma) && expects(state, K::CloseParen) && kNames.has(at->kind)) {
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/// A mark that is missing, or one too many. False if it is none.
+bool help_mark(const State& state, Level level, Iter at, diagnostics::Diagnostic& diagnostic) {
+  if (expects(state, K::Comma) && expects(state, K::CloseParen) && kNames.has(at->kind)) {
     const Span behind = {at->span.source, std::prev(at)->span.end, std::prev(at)->span.end};
     diagnostic.help("a `,` between the two").fix(behind, ",");
   } else if (at->kind == K::Semicolon && level == Level::Parameter) {
@@ -243,11 +250,19 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
     const Span dot = source::join(std::prev(at)->span, at->span);
     const std::string index = "[" + std::string(state.text(*at)) + "]";
     diagnostic.help("an element is taken by its index: `…{}`", index).fix(dot, index);
-  } else if (level == Level::Statement && start->kind == K::Const && at == std::next(start)) {
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/// What one statement does not do. False if it is none.
+bool help_in_statement(const State& state, Level level, Iter start, Iter at, diagnostics::Diagnostic& diagnostic) {
+  if (level == Level::Statement && start->kind == K::Const && at == std::next(start)) {
     const Span gone = {start->span.source, start->span.begin, at->span.begin};
     diagnostic.help("a local needs no `const`: `{} = …`", state.text(*at)).fix(gone, "");
   } else if (start->kind == K::Log && help_log_flag(state, at, diagnostic)) {
-    return;
+    return true;
   } else if (start->kind == K::Return && at->kind == K::Comma) {
     diagnostic.help("several values are a tuple, in brackets: `return (a, b)`, or a record: `return (a = …, b = …)`");
   } else if (start->kind == K::Yield && at->kind == K::Comma) {
@@ -261,7 +276,17 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
              !find_unpacked(state, start, state.limit_).empty()) {
     diagnostic.help("one at a time: `{} = …`, then `{} = {}`", state.text(*std::prev(at)), state.text(*start),
                     state.text(*std::prev(at)));
-  } else if (kSections.has(start->kind) && at == std::next(start) && at->kind == K::OpenParen) {
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/// Braces and brackets of declarations and sections. False if it is none.
+bool help_braces(const State& state, Iter start, Iter at, diagnostics::Diagnostic& diagnostic) {
+  constexpr KindSet kSections = {K::Trainer, K::Sweep, K::Tags, K::Callbacks, K::Loggers};
+  constexpr KindSet kObjects = {K::Model, K::Block, K::Data, K::Metric, K::Callback};
+  if (kSections.has(start->kind) && at == std::next(start) && at->kind == K::OpenParen) {
     diagnostic.help("a section stands in braces: `{} { … }`", state.text(*start));
   } else if (kObjects.has(start->kind) && at->kind == K::OpenBrace && expects(state, K::OpenParen)) {
     const Span behind = {at->span.source, std::prev(at)->span.end, std::prev(at)->span.end};
@@ -270,9 +295,28 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
   } else if (at->kind == K::OpenBrace && std::next(at)->kind == K::Freeze) {
     diagnostic.help("`freeze` is of a file that the member loads: `… from \"weights.safetensors\" { freeze \"*\" }`")
         .note("the callback `FreezeUntil` holds weights that begin anew");
-  } else if (const auto advice = is_first_word && at->kind == K::OpenParen && expects(state, K::Assign)
-                                     ? diagnostics::foreign_advice(state.text(*start))
-                                     : std::nullopt) {
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void add_help(const State& state, Level level, Iter start, Iter at, diagnostics::Diagnostic& diagnostic) {
+  const bool is_first_word =
+      level == Level::Statement && start->kind == K::Name && at == std::next(start) && !at->starts_line;
+  if (help_bracketed_lambda(at, state, diagnostic) || help_percentage(at, state, diagnostic)) return;
+  if (start->kind == K::Import) return help_import(state, start, at, diagnostic);
+  if (at->kind == K::Name && expects(state, Expected::CallbackMember))
+    return help_callback_member(state, at, diagnostic);
+  if (help_missing_type(state, level, start, at, diagnostic) || help_first_word(state, start, at, diagnostic) ||
+      help_mark(state, level, at, diagnostic) || help_in_statement(state, level, start, at, diagnostic) ||
+      help_braces(state, start, at, diagnostic))
+    return;
+  if (const auto advice = is_first_word && at->kind == K::OpenParen && expects(state, K::Assign)
+                              ? diagnostics::foreign_advice(state.text(*start))
+                              : std::nullopt) {
     diagnostic.help("{}", std::string(*advice));
   } else if (const auto meant = is_first_word ? near_statement(state.text(*start)) : std::nullopt) {
     diagnostic.help("did you mean `{}`?", *meant).fix(start->span, *meant);

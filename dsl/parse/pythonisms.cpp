@@ -3,6 +3,7 @@
 
 #include "dsl/diagnostics/suggest.h"
 #include "dsl/parse/state.h"
+#include "runtime/tables/roles.h"
 
 // People come from Python. Where a program stops parsing because of a habit, the habit is named.
 namespace ltr::parse {
@@ -68,7 +69,7 @@ std::optional<diagnostics::Diagnostic> find_python_method(const State& state, It
   const std::string_view word = state.text(*name);
   const std::string shown = "def " + std::string(word);
   const Span span = state.span(start, std::next(name));
-  if ((word == "train" || word == "val" || word == "test" || word == "predict") && is_in_model(state, start))
+  if (is_role(word) && is_in_model(state, start))
     return diag::python_form(span, shown, "`step " + std::string(word) + "[B](…) { … }`").fix(start->span, "step");
   if (const auto advice = diagnostics::foreign_advice(word))
     return diag::python_form(span, shown, "written otherwise").help("{}", std::string(*advice));

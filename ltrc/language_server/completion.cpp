@@ -6,10 +6,14 @@
 #include "dsl/ast/section.h"
 #include "dsl/check/declarations/hook.h"
 #include "dsl/check/experiment/settings.h"
+#include "dsl/check/scope/members.h"
 #include "dsl/check/scope/places.h"
+#include "dsl/check/types/types.h"
 #include "ltrc/language_server/cursor.h"
+#include "ltrc/language_server/declaring_words.h"
 #include "ltrc/language_server/features.h"
 #include "ltrc/language_server/importable.h"
+#include "runtime/tables/roles.h"
 
 namespace ltr::language_server {
 
@@ -113,10 +117,9 @@ struct Completer {
     }
   }
   bool add_after_role() {
-    static const std::set<std::string> kRoles = {"train", "val", "test"};
-    const bool is_role = !cursor.dotted.empty() && kRoles.contains(cursor.dotted[0]);
-    if (is_role) add_series(cursor.dotted[0], cursor.dotted.size());
-    return is_role && !seen.empty();
+    if (cursor.dotted.empty() || !is_logging_role(cursor.dotted[0])) return false;
+    add_series(cursor.dotted[0], cursor.dotted.size());
+    return !seen.empty();
   }
   bool add_import() {
     const bool in_names = !cursor.braces.empty() && cursor.braces.back() == "import";
@@ -159,16 +162,17 @@ struct Completer {
     if (is_tensor_type(type)) add_tensor_fields();
   }
   static bool is_tensor_type(const ast::TypeExpr& type) {
-    static const std::set<std::string> kElements = {"any", "float", "f16", "bf16", "f32", "f64",
-                                                    "i8",  "i16",   "i32", "i64",  "u8",  "bool"};
     const auto* named = type.get<ast::NamedType>();
-    return named != nullptr && named->has_dims && kElements.contains(named->name.text);
+    return named != nullptr && named->has_dims && check::element_of(named->name.text);
   }
 
   void after_dot() {
     if (add_import() || add_after_role()) return;
     if (cursor.dotted.size() == 1) {
-      if (cursor.dotted[0] == "run") return add_words({"dir", "name"}, ItemKind::Property, 0);
+      if (cursor.dotted[0] == "run") {
+        for (const check::RunField& field : check::kRunFields) add(std::string(field.name), ItemKind::Property, 0);
+        return;
+      }
       const auto& aliases = graph().modules[0].aliases;
       if (const auto alias = aliases.find(cursor.dotted[0]); alias != aliases.end())
         return add_symbols(graph().modules[alias->second].symbols, 0);
@@ -372,9 +376,9 @@ struct Completer {
     }
     const bool in_type = cursor.before == K::Arrow || (cursor.before == K::Colon && !cursor.in_brackets);
     if (in_type) {
-      add_words({"float", "f16",    "bf16", "f32",    "f64",    "i8",     "i16",      "i32",
-                 "i64",   "u8",     "bool", "int",    "str",    "path",   "duration", "period",
-                 "bytes", "secret", "list", "option", "one_of", "series", "weights"},
+      for (const std::string& name : check::element_names()) add(name, ItemKind::Class, 0);
+      add_words({"int", "str", "path", "duration", "period", "bytes", "secret", "list", "option", "one_of", "series",
+                 "weights"},
                 ItemKind::Class, 0);
       for (const Entity& entity : index().entities()) {
         if (entity.kind == EntityKind::Block && !is_library(entity)) add(entity, 1);
@@ -397,24 +401,27 @@ struct Completer {
       return;
     }
     if (cursor.braces.empty()) {
-      return add_words({"import", "hparam", "const", "fn", "extern", "metric", "data", "block", "model", "callback",
-                        "topology", "experiment", "test"},
-                       ItemKind::Keyword, 0);
+      for (const DeclaringWord& one : kDeclaringWords) add(std::string(one.word), ItemKind::Keyword, 0);
+      return;
     }
     if (brace == "block") return add_words({"weight", "buffer", "let", "fn"}, ItemKind::Keyword, 0);
     if (brace == "model")
       return add_words({"weight", "buffer", "let", "fn", "optimizer", "init", "step"}, ItemKind::Keyword, 0);
     if (brace == "metric") return add_words({"state", "let", "fn"}, ItemKind::Keyword, 0);
     if (brace == "callback") return add_words({"on", "state", "fn"}, ItemKind::Keyword, 0);
-    if (brace == "data")
-      return add_words({"batch", "fn", "let", "train", "val", "test", "predict"}, ItemKind::Keyword, 0);
+    if (brace == "data") {
+      add_words({"batch", "fn", "let"}, ItemKind::Keyword, 0);
+      for (const RoleRow& role : kRoleRows) add(std::string(role.name), ItemKind::Keyword, 0);
+      return;
+    }
     add_words(
         {"return", "assert", "print", "minimize", "backward", "log", "if", "for", "while", "every", "no_grad", "yield"},
         ItemKind::Keyword, 3);
   }
   bool is_items_brace() const {
-    static const std::set<std::string> kItems = {"block", "model", "metric", "callback", "data"};
-    return cursor.starts_entry && (cursor.braces.empty() || kItems.contains(cursor.braces.back()));
+    if (!cursor.starts_entry || cursor.braces.empty()) return cursor.starts_entry;
+    const DeclaringWord* around = find_declaring(cursor.braces.back());
+    return around != nullptr && around->has_items;
   }
   void add_names() {
     for (auto visible = index().visible().rbegin(); visible != index().visible().rend(); ++visible) {
@@ -429,8 +436,11 @@ struct Completer {
     const auto stands_in = [&](const char* word) {
       return std::find(cursor.braces.begin(), cursor.braces.end(), word) != cursor.braces.end();
     };
-    if (stands_in("on")) add_words({"model", "run", "stop", "save", "end_epoch", "metric"}, ItemKind::Function, 3);
-    if (stands_in("test")) add_words({"overfit", "gradcheck", "close", "equal"}, ItemKind::Function, 3);
+    if (stands_in("on")) add_words({"model", "run"}, ItemKind::Function, 3);
+    for (const check::PlaceFunction& function : check::kPlaceFunctions) {
+      const bool is_of_hooks = function.place == check::PlaceFunction::Of::Hooks;
+      if (stands_in(is_of_hooks ? "on" : "test")) add(std::string(function.name), ItemKind::Function, 3);
+    }
     if (stands_in("step") || stands_in("on")) add_place_names(stands_in("on"));
     add_symbols(graph().prelude, 5);
     add_symbols(graph().stages, 6);

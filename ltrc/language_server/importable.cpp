@@ -5,6 +5,7 @@
 
 #include "dsl/lex/lex.h"
 #include "dsl/resolve/resolve.h"
+#include "ltrc/language_server/declaring_words.h"
 
 namespace ltr::language_server {
 
@@ -13,7 +14,6 @@ namespace {
 /// The names that stand behind `block`, `fn` and so on at the beginning of a line; functions of an
 /// `extern` block are indented, and so are methods, which no file of functions has.
 void add_declared(const source::EmbeddedFile& file, std::vector<LibraryName>& names) {
-  static const std::set<std::string_view> kDeclaring = {"fn", "block", "model", "metric", "data", "callback"};
   diagnostics::Sink sink;
   const lex::TokenBuffer buffer = lex::lex(source::SourceId{1}, file.text, sink);
   const auto word = [&](size_t at) {
@@ -24,7 +24,8 @@ void add_declared(const source::EmbeddedFile& file, std::vector<LibraryName>& na
   for (size_t i = 0; i + 1 < buffer.tokens.size(); ++i) {
     const lex::Token& token = buffer.tokens[i];
     const bool may_declare = token.starts_line && (token.indent == 0 || (token.indent == 2 && has_extern));
-    if (may_declare && kDeclaring.contains(word(i)) && !word(i + 1).starts_with("_"))
+    const DeclaringWord* declaring = may_declare ? find_declaring(word(i)) : nullptr;
+    if (declaring != nullptr && declaring->is_importable && !word(i + 1).starts_with("_"))
       names.push_back({std::string(word(i + 1)), "std/" + std::string(file.name)});
   }
 }

@@ -121,6 +121,52 @@ void NameWalk::function(const ast::Fn& fn, Span whole) {
   region_ = outer;
 }
 
+void NameWalk::imported(const ast::Import& import, Span whole) {
+  for (const ast::Name& name : import.names) {
+    for (const auto* names : {&module_.imported.symbols, &module_.imported.topologies, &module_.imported.experiments}) {
+      if (const auto id = of_symbols(*names, name.text)) use(name, *id);
+    }
+  }
+  if (import.alias && module_.aliases.contains(import.alias->text)) declare(EntityKind::Module, *import.alias, whole);
+}
+
+void NameWalk::object(const ast::Decl& decl, const std::vector<ast::Param>& list) {
+  frames_.emplace_back();
+  params(list);
+  own_params_ = frames_.back();
+  frames_.clear();
+  for (const EntityId id : index_.members_of(decl, number_)) {
+    const Entity& entity = index_.entity(id);
+    define(id);
+    if (entity.kind != EntityKind::Stream) members_[entity.name] = id;
+    index_.visible_.push_back({decl.span, id});
+  }
+}
+
+void NameWalk::topology(const ast::Topology& topology) {
+  if (topology.amends) {
+    if (const auto id = of_space(resolve::Space::Topologies, topology.amends->text)) use(*topology.amends, *id);
+  }
+  settings(topology.settings);
+  for (const ast::Shard& shard : topology.shards) {
+    if (!shard.at) continue;
+    if (const auto id = find(shard.at->text)) use(*shard.at, *id);
+  }
+  for (const ast::Recompute& recompute : topology.recomputes) {
+    if (const auto id = find(recompute.at.text)) use(recompute.at, *id);
+  }
+  for (const ast::Section& inner : topology.sections) section(inner);
+}
+
+void NameWalk::experiment(const ast::Experiment& experiment) {
+  if (experiment.amends) {
+    if (const auto id = of_space(resolve::Space::Experiments, experiment.amends->text)) use(*experiment.amends, *id);
+  }
+  settings(experiment.settings);
+  for (const ast::Section& inner : experiment.sections) section(inner);
+  settings(experiment.sets, true);
+}
+
 void NameWalk::operator()(const ast::Decl& decl) {
   frames_.clear();
   members_.clear();
@@ -131,29 +177,7 @@ void NameWalk::operator()(const ast::Decl& decl) {
     const auto found = names->find(container_);
     if (found != names->end() && found->second.decl == &decl) define(*index_.find(found->second.span));
   }
-  const auto object = [&](const std::vector<ast::Param>* list) {
-    frames_.emplace_back();
-    if (list != nullptr) params(*list);
-    own_params_ = frames_.back();
-    frames_.clear();
-    for (const EntityId id : index_.members_of(decl, number_)) {
-      const Entity& entity = index_.entity(id);
-      define(id);
-      if (entity.kind != EntityKind::Stream) members_[entity.name] = id;
-      index_.visible_.push_back({decl.span, id});
-    }
-  };
-  if (const auto* import = decl.get<ast::Import>()) {
-    for (const ast::Name& name : import->names) {
-      for (const auto* names :
-           {&module_.imported.symbols, &module_.imported.topologies, &module_.imported.experiments}) {
-        if (const auto id = of_symbols(*names, name.text)) use(name, *id);
-      }
-    }
-    if (import->alias && module_.aliases.contains(import->alias->text))
-      declare(EntityKind::Module, *import->alias, decl.span);
-    return;
-  }
+  if (const auto* import = decl.get<ast::Import>()) return imported(*import, decl.span);
   if (const auto* fn = decl.get<ast::Fn>()) return function(*fn, decl.span);
   if (const auto* block = decl.get<ast::Extern>()) {
     for (const ast::ExternFn& fn : block->fns) {
@@ -165,17 +189,17 @@ void NameWalk::operator()(const ast::Decl& decl) {
     }
     return;
   }
-  if (const auto* block = decl.get<ast::Block>()) object(&block->params);
-  if (const auto* model = decl.get<ast::Model>()) object(&model->params);
-  if (const auto* metric = decl.get<ast::Metric>()) object(&metric->params);
+  if (const auto* block = decl.get<ast::Block>()) object(decl, block->params);
+  if (const auto* model = decl.get<ast::Model>()) object(decl, model->params);
+  if (const auto* metric = decl.get<ast::Metric>()) object(decl, metric->params);
   if (const auto* callback = decl.get<ast::Callback>()) {
-    object(&callback->params);
+    object(decl, callback->params);
     if (callback->model) {
       if (const auto id = find(callback->model->text)) use(*callback->model, *id);
     }
   }
   if (const auto* data = decl.get<ast::Data>()) {
-    object(&data->params);
+    object(decl, data->params);
     frames_.emplace_back();
     const Span outer = std::exchange(region_, data->batch_span);
     for (const ast::Name& binder : data->batch_binders) declare(EntityKind::Binder, binder, binder.span);
@@ -190,31 +214,8 @@ void NameWalk::operator()(const ast::Decl& decl) {
     for (const ast::Item& item : *items) (*this)(item);
     return;
   }
-  if (const auto* topology = decl.get<ast::Topology>()) {
-    if (topology->amends) {
-      if (const auto id = of_space(resolve::Space::Topologies, topology->amends->text)) use(*topology->amends, *id);
-    }
-    settings(topology->settings);
-    for (const ast::Shard& shard : topology->shards) {
-      if (!shard.at) continue;
-      if (const auto id = find(shard.at->text)) use(*shard.at, *id);
-    }
-    for (const ast::Recompute& recompute : topology->recomputes) {
-      if (const auto id = find(recompute.at.text)) use(recompute.at, *id);
-    }
-    for (const ast::Section& inner : topology->sections) section(inner);
-    return;
-  }
-  if (const auto* experiment = decl.get<ast::Experiment>()) {
-    if (experiment->amends) {
-      if (const auto id = of_space(resolve::Space::Experiments, experiment->amends->text))
-        use(*experiment->amends, *id);
-    }
-    settings(experiment->settings);
-    for (const ast::Section& inner : experiment->sections) section(inner);
-    settings(experiment->sets, true);
-    return;
-  }
+  if (const auto* topology = decl.get<ast::Topology>()) return this->topology(*topology);
+  if (const auto* experiment = decl.get<ast::Experiment>()) return this->experiment(*experiment);
   if (const auto* test = decl.get<ast::Test>()) {
     frames_.emplace_back();
     body(test->body, decl.span);

@@ -53,6 +53,11 @@ class NameWalk {
   void infer(const ast::Name& name, const ast::Stmt& statement, size_t position);
   void settings(const std::vector<ast::Setting>& settings, bool are_hparams = false);
   void section(const ast::Section& section);
+  void imported(const ast::Import& import, Span whole);
+  /// What is seen in all of `decl`: its params and its members.
+  void object(const ast::Decl& decl, const std::vector<ast::Param>& list);
+  void topology(const ast::Topology& topology);
+  void experiment(const ast::Experiment& experiment);
   void series_or_field(const ast::Field& field);
   void arguments(const ast::Call& call);
   std::optional<EntityId> callee(const ast::Expr& expr) const;

@@ -1,16 +1,9 @@
 #include <algorithm>
 
 #include "ltrc/language_server/name_walk.h"
+#include "runtime/tables/roles.h"
 
 namespace ltr::language_server {
-
-namespace {
-
-bool is_role(const std::string& word) {
-  return word == "train" || word == "val" || word == "test" || word == "predict";
-}
-
-}  // namespace
 
 std::optional<EntityId> NameWalk::written_field(const ast::Expr& base, const std::string& name) const {
   const auto* ref = base.get<ast::NameRef>();

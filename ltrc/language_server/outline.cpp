@@ -2,6 +2,7 @@
 #include <set>
 
 #include "dsl/lex/lex.h"
+#include "ltrc/language_server/declaring_words.h"
 #include "ltrc/language_server/features.h"
 #include "ltrc/language_server/name_walk.h"
 
@@ -35,10 +36,8 @@ OutlineKind kind_of(const ast::Decl& decl) {
 }
 
 const char* word_of(const ast::Decl& decl) {
-  static constexpr const char* kWords[] = {"",      "import",   "hparam",   "type",       "const",
-                                           "fn",    "extern",   "metric",   "data",       "block",
-                                           "model", "callback", "topology", "experiment", "test"};
-  return kWords[decl.node.index()];
+  static_assert(std::variant_size_v<decltype(decl.node)> == std::size(kDeclaringWords) + 1);
+  return decl.node.index() == 0 ? "" : kDeclaringWords[decl.node.index() - 1].word.data();
 }
 
 struct Line {

@@ -14,6 +14,7 @@
 
 #include "doors/number.h"
 #include "runtime/cli/terminal.h"
+#include "runtime/train/feed.h"
 
 namespace ltr::cli {
 
@@ -23,22 +24,12 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-const char* role_text(Role role) {
-  switch (role) {
-    case Role::Train: return "train";
-    case Role::Val: return "val";
-    case Role::Test: return "test";
-    case Role::Predict: return "predict";
-  }
-  return "";
-}
-
 /// Without what rounds measured: an epoch that had none of its own would show those of an earlier one.
 std::vector<std::pair<Str, double>> without_rounds(Scalars values) {
   std::vector<std::pair<Str, double>> rest;
   for (const auto& one : values) {
     const Str role = one.first.substr(0, one.first.find('/'));
-    if (role != role_text(Role::Val) && role != role_text(Role::Test)) rest.push_back(one);
+    if (role != role_name(Role::Val) && role != role_name(Role::Test)) rest.push_back(one);
   }
   return rest;
 }
@@ -149,7 +140,7 @@ class JsonEvents : public Common {
   void bar(Scalars values) override { event("step", object(values)); }
   void round_end(Role role, int64_t, int64_t step, Scalars values) override {
     step_ = step;
-    event("round", fmt::format("\"role\":\"{}\",{}", role_text(role), object(values)));
+    event("round", fmt::format("\"role\":\"{}\",{}", role_name(role), object(values)));
   }
   void epoch_end(int64_t, int64_t step, Scalars values) override {
     step_ = step;
@@ -218,7 +209,7 @@ class Bar : public Common {
   }
   void round_begin(Role role, int64_t batches) override {
     const std::lock_guard lock(mutex_);
-    round_ = role_text(role);
+    round_ = role_name(role);
     round_batches_ = batches;
     round_batch_ = 0;
   }

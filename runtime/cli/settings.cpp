@@ -7,6 +7,7 @@
 #include "runtime/api/value_range.h"
 #include "runtime/cli/faults.h"
 #include "runtime/settings/value_text.h"
+#include "runtime/tables/precisions.h"
 #include "runtime/tables/schedulers.h"
 #include "runtime/tables/strategies.h"
 

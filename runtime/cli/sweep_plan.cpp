@@ -8,6 +8,7 @@
 #include "runtime/api/suggest.h"
 #include "runtime/cli/tuned_setting.h"
 #include "runtime/settings/value_text.h"
+#include "runtime/tables/draws.h"
 #include "runtime/tensor/random.h"
 #include "runtime/train/series_name.h"
 
@@ -46,7 +47,10 @@ SweepAxis read_over(const Start& start, const Str& spec) {
         fmt::format("{} to sweep over{}", name, near.empty() ? "" : fmt::format("; did you mean {}?", near)));
   }
   const Str type = hparam->type;
-  const Str draws = type == "float" ? " or uniform or log_uniform or normal" : type == "int" ? " or int_uniform" : "";
+  Str draws;
+  for (const DrawRow& draw : kDrawRows) {
+    if (type == draw.type) draws += fmt::format(" or {}", draw.name);
+  }
   Str wanted;
   const Option<Value> value = parse_value(spec.substr(at + (is_list ? 4 : 1)),
                                           is_list ? fmt::format("list[{}]", type) : "one_of[]" + draws, wanted);

@@ -12,7 +12,8 @@
 #include "runtime/data/foreign_tensor.h"
 #include "runtime/data/rows.h"
 #include "runtime/data/sources/source.h"
-#include "runtime/tensor/precision.h"
+#include "runtime/tensor/dtype.h"
+#include "runtime/tensor/handle.h"
 
 namespace ltr::cli {
 
@@ -43,14 +44,8 @@ at::Tensor encode(const Str& text, const std::vector<int32_t>& characters) {
 Option<at::ScalarType> type_of(const Str& type) {
   const size_t open = type.find('[');
   if (open == Str::npos) return std::nullopt;
-  const std::pair<const char*, at::ScalarType> types[] = {
-      {"float", policy_type()}, {"f64", at::kDouble}, {"f32", at::kFloat}, {"f16", at::kHalf},
-      {"bf16", at::kBFloat16},  {"i64", at::kLong},   {"i32", at::kInt},   {"i16", at::kShort},
-      {"i8", at::kChar},        {"u8", at::kByte},    {"bool", at::kBool}};
-  for (const auto& [name, scalar] : types) {
-    if (type.substr(0, open) == name) return scalar;
-  }
-  return std::nullopt;
+  const Option<DType> dtype = dtype_named(type.substr(0, open));
+  return dtype ? Option<at::ScalarType>(aten(*dtype)) : std::nullopt;
 }
 
 at::Tensor tensor_of_file(const Str& path, at::ScalarType type) {

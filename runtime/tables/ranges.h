@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/tables/precisions.h"
 #include "runtime/tables/schedulers.h"
 #include "runtime/tables/strategies.h"
 

@@ -99,10 +99,10 @@ std::vector<size_t> streams_of(const Data& data, Role role) {
 
 const char* role_name(Role role) {
   switch (role) {
-    case Role::Train: return "train";
-    case Role::Val: return "val";
-    case Role::Test: return "test";
-    case Role::Predict: return "predict";
+#define LTR_ROLE(Name, name, ...) \
+  case Role::Name: return #name;
+#include "runtime/tables/roles.def"
+#undef LTR_ROLE
   }
   return "";
 }

@@ -8,7 +8,10 @@ namespace {
 
 enum class Per { Once, Batch, Epoch };
 
-constexpr std::string_view kNone = "", kTrain = "train", kVal = "val", kTest = "test";
+constexpr std::string_view kNone;
+#define LTR_ROLE(Name, name, ...) [[maybe_unused]] constexpr std::string_view k##Name = #name;
+#include "runtime/tables/roles.def"
+#undef LTR_ROLE
 
 constexpr Hook kHooks[] = {
 #define LTR_HOOK(name, role, per, names, doc) {#name, k##role, Per::per == Per::Epoch, names, doc},

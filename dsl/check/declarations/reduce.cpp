@@ -3,6 +3,7 @@
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/call.h"
 #include "dsl/check/library/library_call.h"
+#include "dsl/check/statements/reductions.h"
 #include "dsl/check/statements/statements.h"
 #include "dsl/check/walk.h"
 
@@ -12,12 +13,6 @@
 namespace ltr::check {
 
 namespace {
-
-/// The rules that look at one state alone.
-const std::set<std::string>& rules() {
-  static const std::set<std::string> kRules = {"sum", "mean", "min", "max", "cat"};
-  return kRules;
-}
 
 /// Visits what code does, in the functions that it calls, too.
 struct StateUse {
@@ -310,7 +305,7 @@ bool check_reduce(const ast::State& state, const Type& type, Context& cx) {
     cx.report(diag::wrong_type(state.type.span,
                                "a state that is joined by `cat` grows in its first dim: "
                                "`state scores: float[?] = zeros(0) reduce cat`"));
-  } else if (!state.merge && !rules().contains(rule)) {
+  } else if (!state.merge && find_reduction(rule) == nullptr) {
     cx.report(diag::wrong_argument(state.reduce ? state.reduce->span : state.name.span,
                                    "a state says how ranks are joined: `reduce sum`, `mean`, `min`, `max`, `cat` or "
                                    "`merge` with a function"));

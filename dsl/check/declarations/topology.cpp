@@ -4,6 +4,7 @@
 #include "dsl/check/declarations/devices.h"
 #include "dsl/check/experiment/settings.h"
 #include "dsl/diagnostics/suggest.h"
+#include "runtime/tables/precisions.h"
 #include "runtime/tables/ranges.h"
 
 namespace ltr::check {
@@ -390,13 +391,6 @@ class TopologyChecker {
   /// Parts that make one of the precisions there are are that precision; others are refused.
   void put_precision(const ast::Section& section, const std::map<std::string, const ast::Setting*>& written,
                      std::map<std::string, std::string> parts) {
-    struct Row {
-      const char* name;
-      const char* compute;
-      const char* weights;  ///< the state of optimizers has their type
-    };
-    static constexpr Row kRows[] = {{"f64", "f64", "f64"},   {"f32", "f32", "f32"}, {"tf32", "tf32", "f32"},
-                                    {"bf16", "bf16", "f32"}, {"f16", "f16", "f32"}, {"bf16_pure", "bf16", "bf16"}};
     const std::string compute = parts.try_emplace("compute", "f32").first->second;
     const std::string weights = parts.try_emplace("weights", compute == "f64" ? "f64" : "f32").first->second;
     const std::string state = parts.try_emplace("state", weights).first->second;
@@ -408,9 +402,10 @@ class TopologyChecker {
                      .help("`precision = bf16` computes in bf16 and keeps weights in f32, "
                            "`bf16_pure` has all in bf16"));
     };
-    const Row* row = std::find_if(std::begin(kRows), std::end(kRows),
-                                  [&](const Row& one) { return compute == one.compute && weights == one.weights; });
-    if (row == std::end(kRows))
+    const PrecisionRow* row =
+        std::find_if(std::begin(kPrecisionRows), std::end(kPrecisionRows),
+                     [&](const PrecisionRow& one) { return compute == one.compute && weights == one.weights; });
+    if (row == std::end(kPrecisionRows))
       return refuse("weights", "`weights = " + weights + "` with `compute = " + compute + "`",
                     "weights have the type of the products, or are f32 where products are narrower");
     if (state != weights)

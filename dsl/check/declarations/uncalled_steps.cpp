@@ -1,19 +1,12 @@
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "dsl/ast/walk.h"
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/diagnostics/suggest.h"
+#include "runtime/tables/roles.h"
 
 namespace ltr::check {
-
-namespace {
-
-/// The steps that a trainer calls by itself.
-constexpr std::array<std::string_view, 4> kTrainersSteps = {"train", "val", "test", "predict"};
-
-}  // namespace
 
 namespace {
 
@@ -41,8 +34,8 @@ bool is_told_of_steps(const ObjectInfo& model, const std::string& name) {
 
 std::optional<std::string> step_meant_by(const FnInfo& step) {
   std::vector<std::string> missing;
-  for (const std::string_view name : kTrainersSteps) {
-    if (!step.owner->fns.contains(std::string(name))) missing.emplace_back(name);
+  for (const RoleRow& role : kRoleRows) {
+    if (!step.owner->fns.contains(std::string(role.name))) missing.emplace_back(role.name);
   }
   // `training`, `validation_step` and `test_step` are what others call them.
   const auto meant = std::find_if(missing.begin(), missing.end(),
@@ -89,10 +82,9 @@ void check_uncalled_steps(Context& cx) {
                     [&](const Experiment& one) { return object->kind == Kind::Model && one.model == object->index; });
     if (!is_used || object->is_damaged || object->module != 0) continue;
     for (const auto& [name, fn] : object->fns) {
-      const bool is_trainers = std::find(kTrainersSteps.begin(), kTrainersSteps.end(), name) != kTrainersSteps.end();
       if (fn->role != FnRole::Step || called.contains(fn->index)) continue;
       if (name == "val") check_unfed_val(*object, *fn, cx);
-      if (is_trainers) continue;
+      if (is_role(name)) continue;    // The trainer calls it.
       if (fn->is_told_log) continue;  // E0423 asks for the name that is meant.
       diagnostics::Diagnostic diagnostic = diag::uncalled_step(fn->ast->name.span, name);
       if (const auto near = step_meant_by(*fn))

@@ -12,6 +12,7 @@
 #include "dsl/check/scope/twice.h"
 #include "dsl/check/walk.h"
 #include "dsl/diagnostics/suggest.h"
+#include "runtime/tables/roles.h"
 
 namespace ltr::check {
 
@@ -246,8 +247,7 @@ void check_together(const Expr& data, const Expr& model, const Sections& section
   for (const std::string& name : object.fn_order) {
     FnInfo& fn = *object.fns[name];
     if (object.is_damaged || (scope.data != nullptr && scope.data->is_damaged)) break;
-    const bool is_role = name == "train" || name == "val" || name == "test" || name == "predict";
-    if (fn.role == FnRole::Step && is_role) bind_step(model, data, fn, typed, scope);
+    if (fn.role == FnRole::Step && is_role(name)) bind_step(model, data, fn, typed, scope);
   }
   check_monitors(cx, typed, sections.sweep, sections.lacks_callback);
   check_hook_fields(cx, typed);

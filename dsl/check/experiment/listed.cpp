@@ -9,6 +9,7 @@
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/call.h"
 #include "dsl/check/library/library_call.h"
+#include "dsl/library/later.h"
 #include "dsl/resolve/library.h"
 
 namespace ltr::check {
@@ -140,7 +141,6 @@ bool read_receivers(const std::vector<ParamInfo>& params, CallSite& site) {
 /// `callbacks { … }` and `loggers { … }`: calls of the library or of the program's own callbacks.
 std::optional<Expr> check_listed(const ast::Expr& value, const std::string& what, Kind kind, Scope& scope) {
   Context& cx = scope.cx;
-  static const std::set<std::string> kLater = {"Wandb", "Comet", "Jsonl"};
   const auto* call = value.get<ast::Call>();
   const std::optional<ast::Name> name = call != nullptr ? name_written(*call->callee) : std::nullopt;
   if (!name && name_written(value)) return report_listed_name(*name_written(value), value.span, what, kind, scope);
@@ -157,7 +157,7 @@ std::optional<Expr> check_listed(const ast::Expr& value, const std::string& what
   }
   const Symbol* symbol = cx.graph.find(scope.module, name->text);
   // One that is declared already, or not yet; a callback of the program may be called so.
-  if (kLater.contains(name->text) && (symbol == nullptr || symbol->kind == SymbolKind::Op)) {
+  if (library::is_of_later_version(name->text) && (symbol == nullptr || symbol->kind == SymbolKind::Op)) {
     cx.report(diag::not_in_this_version(name->span, "the " + what + " `" + name->text + "`"));
     return std::nullopt;
   }

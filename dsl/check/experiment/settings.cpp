@@ -1,5 +1,6 @@
 #include "dsl/check/experiment/settings.h"
 
+#include "runtime/tables/precisions.h"
 #include "runtime/tables/schedulers.h"
 #include "runtime/tables/strategies.h"
 

@@ -4,6 +4,7 @@
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/diagnostics/suggest.h"
+#include "runtime/tables/draws.h"
 
 namespace ltr::check {
 
@@ -41,9 +42,12 @@ Expr check_word(const ast::Setting& setting, Scope& scope) {
 
 /// What an hparam of a type may be drawn from.
 std::vector<std::string> draws_of(const Type& type) {
-  if (type.kind == Kind::Float) return {"uniform", "log_uniform", "normal"};
-  if (type.kind == Kind::Int) return {"int_uniform"};
-  return {};
+  std::vector<std::string> names;
+  for (const DrawRow& draw : kDrawRows) {
+    const bool is_of_type = type.kind == (draw.type == "int" ? Kind::Int : Kind::Float);
+    if (is_of_type) names.emplace_back(draw.name);
+  }
+  return names;
 }
 
 Expr check_axis(const ast::Setting& setting, const Hparam& hparam, Scope& scope) {

@@ -6,6 +6,7 @@
 #include "dsl/check/expressions/call.h"
 #include "dsl/check/expressions/known.h"
 #include "dsl/check/library/library_call.h"
+#include "dsl/check/scope/members.h"
 #include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
@@ -15,10 +16,8 @@ namespace {
 /// `opt.zero_grad()` and so on, in a manual step.
 std::optional<Expr> call_optimizer(const ExprView& optimizer, const ast::Name& name, const std::vector<Given>& given,
                                    Span span, Scope& scope) {
-  static const std::map<std::string, size_t> kMethods = {
-      {"zero_grad", 0}, {"step", 0}, {"clip_norm", 1}, {"clip_value", 1}, {"set_lr", 1}};
-  const auto method = kMethods.find(name.text);
-  if (method == kMethods.end()) return std::nullopt;
+  const OptimizerMethod* method = find_member(kOptimizerMethods, name.text);
+  if (method == nullptr) return std::nullopt;
   Context& cx = scope.cx;
   if (scope.place != Place::Step || !scope.info->is_manual) {
     // The first of several says it for the step.
@@ -27,8 +26,8 @@ std::optional<Expr> call_optimizer(const ExprView& optimizer, const ast::Name& n
                   .help("`minimize loss` does all of it, or declare `step train(…) manual { … }`"));
     return error_at(span);
   }
-  if (given.size() != method->second) {
-    cx.report(diag::wrong_argument(span, "`" + name.text + "` takes " + count_text(method->second, "argument")));
+  if (given.size() != method->numbers) {
+    cx.report(diag::wrong_argument(span, "`" + name.text + "` takes " + count_text(method->numbers, "argument")));
     return error_at(span);
   }
   std::vector<Expr> args = {optimizer};

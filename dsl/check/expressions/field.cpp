@@ -4,6 +4,7 @@
 #include "dsl/check/expressions/known.h"
 #include "dsl/check/expressions/own_weight.h"
 #include "dsl/check/library/library_call.h"
+#include "dsl/check/scope/members.h"
 #include "dsl/check/walk.h"
 #include "dsl/diagnostics/suggest.h"
 
@@ -88,7 +89,7 @@ std::optional<Expr> of_optimizer(Expr& base, const std::string& field, Span span
     const ExprId step = cx.keep({Type::host_int(), span, node::Context{"global_step"}});
     return op_expr(Id::OptimizerLr, Type::of(Kind::Float), span, {cx.keep(std::move(base)), step});
   }
-  known = {"weights", "grads", "name", "lr"};
+  for (const OptimizerField& one : kOptimizerFields) known.emplace_back(one.name);
   return std::nullopt;
 }
 
@@ -248,10 +249,8 @@ Expr check_field(const ast::Expr& expr, const ast::Field& field, Scope& scope) {
     }
     if (name == "batch" && hook_brings("batch", scope)) return hook_batch_field(field.name, expr.span, scope);
     if (name == "run" && (scope.place == Place::Hook || scope.place == Place::Experiment)) {
-      if (field.name.text == "dir" || field.name.text == "name") {
-        const Type type = Type::of(field.name.text == "dir" ? Kind::Path : Kind::Str);
-        return {type, expr.span, node::Context{"run." + field.name.text}};
-      }
+      if (const RunField* row = find_member(kRunFields, field.name.text))
+        return {Type::of(row->is_path ? Kind::Path : Kind::Str), expr.span, node::Context{"run." + field.name.text}};
       cx.report(diag::unknown_field(field.name.span, "`run`", field.name.text).note("it has `dir` and `name`"));
       return error_at(expr.span);
     }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "dsl/check/scope/members.h"
+
 namespace ltr::check {
 
 namespace {
@@ -28,25 +30,14 @@ bool is_bool(const Type& type) {
 }
 bool is_text(const Type& type) { return present(type).kind == Kind::Str || present(type).kind == Kind::Path; }
 
-struct Fact {
-  const char* name;
-  Id op;
-  bool (*is_known)(const Type& field);
-};
-bool is_any(const Type&) { return true; }
-bool has_classes(const Type& type) { return is_text(type) || is_whole(type); }
-
-constexpr Fact kFacts[] = {{"mean", Id::FactMean, is_number},
-                           {"std", Id::FactStd, is_number},
-                           {"min", Id::FactMin, is_number},
-                           {"max", Id::FactMax, is_number},
-                           {"median", Id::FactMedian, is_number},
-                           {"missing", Id::FactMissing, is_any},
-                           {"count", Id::FactCount, is_any},
-                           {"unique", Id::FactUnique, has_classes},
-                           {"classes", Id::FactTexts, has_classes},
-                           {"counts", Id::FactCounts, has_classes},
-                           {"class_weights", Id::FactClassWeights, has_classes}};
+bool has_fact(const Type& type, const FactField& fact) {
+  switch (fact.of) {
+    case FactField::Of::Numbers: return is_number(type);
+    case FactField::Of::All: return true;
+    case FactField::Of::Classes: return is_text(type) || is_whole(type);
+  }
+  return false;
+}
 
 /// The same value as every place of the program reads it: through the wired data. Nothing for what no name leads to.
 std::optional<Expr> through_data(const ExprView& expr, Context& cx) {
@@ -117,12 +108,11 @@ Expr facts_of_field(Expr base, const ast::Name& name, Span span, Scope& scope) {
 Expr fact(Expr base, const ast::Name& name, Span span, Scope& scope) {
   const Type field = base.type.fields[0].type;
   std::vector<std::string> known;
-  for (const Fact& one : kFacts) {
-    if (one.is_known(field)) known.emplace_back(one.name);
+  for (const FactField& one : kFactFields) {
+    if (has_fact(field, one)) known.emplace_back(one.name);
   }
-  const auto* found =
-      std::find_if(std::begin(kFacts), std::end(kFacts), [&](const Fact& one) { return name.text == one.name; });
-  if (found == std::end(kFacts) || !found->is_known(field)) {
+  const FactField* found = find_member(kFactFields, name.text);
+  if (found == nullptr || !has_fact(field, *found)) {
     report_unknown_fact(base, name, known, scope);
     return error_at(span);
   }
@@ -150,25 +140,6 @@ Expr fact(Expr base, const ast::Name& name, Span span, Scope& scope) {
   }
 }
 
-/// What a vocabulary does: one of words, and one of tokens, which cuts texts itself.
-struct Method {
-  const char* name;
-  struct Form {
-    Id op;
-    const char* text;
-  } of_words, of_tokens;
-};
-constexpr Method kMethods[] = {
-    {"encode", {Id::EncodeWords, "words.encode(text.split())"}, {Id::EncodeText, "tok.encode(text)"}},
-    {"decode", {Id::DecodeWords, "words.decode(ids)"}, {Id::DecodeText, "tok.decode(ids)"}},
-    {"id", {Id::WordId, "words.id(\"<pad>\")"}, {Id::WordId, "tok.id(\"<pad>\")"}}};
-
-const Method* find_method(const std::string& name) {
-  const auto* found =
-      std::find_if(std::begin(kMethods), std::end(kMethods), [&](const Method& one) { return name == one.name; });
-  return found != std::end(kMethods) ? found : nullptr;
-}
-
 /// Reports a method with other arguments than `form` has.
 bool takes(const CallSite& site, size_t count, const char* form) {
   if (site.given.size() == count) return true;
@@ -188,10 +159,10 @@ bool holds_ids(const ExprView& ids, Scope& scope) {
 Expr known_field(Expr base, const ast::Name& name, Span span, Scope& scope) {
   if (base.type.kind == Kind::Facts) return facts_of_field(std::move(base), name, span, scope);
   if (base.type.kind == Kind::FieldFacts) return fact(std::move(base), name, span, scope);
-  if (name.text == "size")
-    return as_dim(op_expr(Id::VocabSize, Type::host_int(), span, {scope.cx.keep(std::move(base))}), "size", scope);
-  std::vector<std::string> known = {"size"};
-  for (const Method& method : kMethods) known.emplace_back(method.name);
+  if (name.text == kVocabularySize)
+    return as_dim(op_expr(Id::VocabSize, Type::host_int(), span, {scope.cx.keep(std::move(base))}), name.text, scope);
+  std::vector<std::string> known = {std::string(kVocabularySize)};
+  for (const VocabularyMethod& method : kVocabularyMethods) known.emplace_back(method.name);
   report_unknown_fact(base, name, known, scope);
   return error_at(span);
 }
@@ -215,10 +186,10 @@ Expr tokenizer_call(Expr base, Id op, CallSite& site) {
 
 std::optional<Expr> vocabulary_call(Expr base, CallSite& site) {
   Scope& scope = site.scope;
-  const Method* method = find_method(site.name);
+  const VocabularyMethod* method = find_member(kVocabularyMethods, site.name);
   if (method == nullptr) return std::nullopt;
   const bool is_tokenizer = base.type.kind == Kind::Tokenizer;
-  const Method::Form& form = is_tokenizer ? method->of_tokens : method->of_words;
+  const VocabularyMethod::Form& form = is_tokenizer ? method->of_tokens : method->of_words;
   if (!takes(site, 1, form.text)) return error_at(site.span);
   if (is_tokenizer && form.op != Id::WordId) return tokenizer_call(std::move(base), form.op, site);
   if (form.op == Id::EncodeWords) {
@@ -249,7 +220,7 @@ std::optional<Expr> decode_in_predict(const ast::Field& method, CallSite& site) 
   Scope& scope = site.scope;
   const auto* words = method.base->get<ast::Field>();
   const auto* data = words != nullptr ? words->base->get<ast::NameRef>() : nullptr;
-  const Method* called = find_method(site.name);
+  const VocabularyMethod* called = find_member(kVocabularyMethods, site.name);
   const bool is_meant = data != nullptr && data->name.text == "data" && scope.place == Place::Step &&
                         scope.info != nullptr && scope.info->name == "predict" && !scope.find_local("data") &&
                         called != nullptr && called->of_words.op == Id::DecodeWords;

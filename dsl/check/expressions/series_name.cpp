@@ -2,6 +2,7 @@
 
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/diagnostics/suggest.h"
+#include "runtime/tables/roles.h"
 
 namespace ltr::check {
 
@@ -49,16 +50,21 @@ void report_no_series(Span span, Context& cx) {
 namespace {
 
 /// What a series begins with: the role that records it, or what is recorded unasked.
-const std::vector<std::string> kOrigins = {"train", "val", "test", "predict", "lr"};
+std::vector<std::string> series_origins() {
+  std::vector<std::string> names;
+  for (const RoleRow& role : kRoleRows) names.emplace_back(role.name);
+  names.emplace_back("lr");
+  return names;
+}
 
 /// Nothing logs it, in whatever experiment.
 void report_no_origin(const std::string& series, const ast::NameRef& origin, Span span, Context& cx) {
   diagnostics::Diagnostic diagnostic = diag::monitor_unknown(span, series);
-  const std::vector<std::string> names = logged_names(cx);
+  const std::vector<std::string> names = logged_names(cx), origins = series_origins();
   if (const auto near = diagnostics::suggest(series, names)) {
     add_near(diagnostic, series, span, *near);
-  } else if (!did_you_mean(diagnostic, origin.name.text, origin.name.span, kOrigins)) {
-    diagnostic.note("series are of {}: `val.loss`", diagnostics::listed(kOrigins));
+  } else if (!did_you_mean(diagnostic, origin.name.text, origin.name.span, origins)) {
+    diagnostic.note("series are of {}: `val.loss`", diagnostics::listed(origins));
   }
   if (!names.empty()) diagnostic.note("logged are: {}", diagnostics::listed(names));
   cx.report(std::move(diagnostic));
@@ -96,7 +102,8 @@ Expr check_series(const ast::Expr& expr, const Type& wanted, const Scope& scope)
     return error_at(expr.span);
   }
   series = name->name.text + "." + series;
-  if (std::find(kOrigins.begin(), kOrigins.end(), name->name.text) == kOrigins.end()) {
+  const std::vector<std::string> origins = series_origins();
+  if (std::find(origins.begin(), origins.end(), name->name.text) == origins.end()) {
     report_no_origin(series, *name, expr.span, scope.cx);
     return error_at(expr.span);
   }

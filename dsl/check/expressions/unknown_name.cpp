@@ -5,6 +5,7 @@
 #include "dsl/check/scope/places.h"
 #include "dsl/diagnostics/suggest.h"
 #include "dsl/resolve/library.h"
+#include "runtime/tables/roles.h"
 
 // What is said of a name that is not there.
 namespace ltr::check {
@@ -73,7 +74,7 @@ bool help_in_hook(diagnostics::Diagnostic& diagnostic, const ast::Name& name, co
     diagnostic.help("`metric(val.loss)` is the newest value of a series, and `stop(\"why\")` ends the run");
   } else if (name.text == "pl_module") {
     diagnostic.help("the model is `model`, under `callback {} for MODEL`", scope.owner->name);
-  } else if (name.text == "train" || name.text == "val" || name.text == "test") {
+  } else if (is_logging_role(name.text)) {
     diagnostic.help("the newest value of a series is `metric({}.NAME)`", name.text);
   } else if (model != nullptr && (model->members.contains(name.text) || model->fns.contains(name.text))) {
     diagnostic.help("it is the model's: `model.{}`", name.text);
@@ -227,8 +228,7 @@ bool is_in_scope(const std::string& name, const Scope& scope) {
 
 void report_unknown(const ast::Name& name, Scope& scope, const NameUse& use) {
   if (scope.cx.sink->is_full()) return;  // Looking for what is near takes its time.
-  static const std::set<std::string> kHookWords = {"stop", "save", "end_epoch", "metric"};
-  if (kHookWords.contains(name.text) && scope.place != Place::Hook) {
+  if (find_place_function(PlaceFunction::Of::Hooks, name.text) != nullptr && scope.place != Place::Hook) {
     scope.cx.report(diag::wrong_place(name.span, "`" + name.text + "` stands in the hooks of a callback"));
     return;
   }

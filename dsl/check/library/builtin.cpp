@@ -2,6 +2,7 @@
 
 #include "dsl/check/library/library_call.h"
 #include "dsl/check/library/shape_rules/rules.h"
+#include "dsl/check/scope/places.h"
 #include "dsl/host/math.h"
 #include "runtime/tables/run_names.h"
 
@@ -214,19 +215,14 @@ std::optional<std::string> pattern_of(const ExprView& text, const Context& cx) {
   return pattern;
 }
 
-/// What a hook may ask of the trainer, with a text.
-struct Request {
-  library::Id op;
-  const char* form;
-};
-constexpr Request kRequests[] = {{library::Id::Stop, "stop(\"why\")"},
-                                 {library::Id::EndEpoch, "end_epoch(\"why\")"},
-                                 {library::Id::Save, "save(\"name\")"}};
-
 std::optional<Expr> hook_word(const std::string& name, CallSite& site) {
   Scope& scope = site.scope;
-  if (name == "metric" && scope.place == Place::Hook) {
-    if (!takes(site, 1, "metric(val.loss)")) return error_at(site.span);
+  const PlaceFunction* function =
+      scope.place == Place::Hook ? find_place_function(PlaceFunction::Of::Hooks, name) : nullptr;
+  if (function == nullptr) return std::nullopt;
+  if (!takes(site, 1, function->form)) return error_at(site.span);
+  const library::Id op = library::find(library::Space::Values, name);
+  if (op == library::Id::None) {  // `metric`, which is no request of the trainer.
     const Expr series = check_given_as(site.given[0], Type::of(Kind::Series), scope);
     if (series.type.is_error()) return error_at(site.span);
     const auto* written = series.get<node::Series>();
@@ -234,28 +230,21 @@ std::optional<Expr> hook_word(const std::string& name, CallSite& site) {
     report_no_series(series.span, scope.cx);
     return error_at(site.span);
   }
-  if (scope.place != Place::Hook) return std::nullopt;
-  const library::Id op = library::find(library::Space::Values, name);
-  for (const Request& request : kRequests) {
-    if (op != request.op) continue;
-    if (!takes(site, 1, request.form)) return error_at(site.span);
-    Expr text = check_given_as(site.given[0], Type::of(Kind::Str), scope);
-    if (text.type.is_error()) return error_at(site.span);
-    const auto pattern = op == library::Id::Save ? pattern_of(text, scope.cx) : std::nullopt;
-    if (const auto wrong = pattern ? wrong_checkpoint_name(*pattern) : std::nullopt) {
-      scope.cx.report(diag::wrong_argument(text.span, *wrong).help("a name such as `save(\"epoch-{epoch}\")`"));
-      return error_at(site.span);
-    }
-    return op_expr(op, Type::of(Kind::Void), site.span, {scope.cx.keep(std::move(text))});
+  Expr text = check_given_as(site.given[0], Type::of(Kind::Str), scope);
+  if (text.type.is_error()) return error_at(site.span);
+  const auto pattern = op == library::Id::Save ? pattern_of(text, scope.cx) : std::nullopt;
+  if (const auto wrong = pattern ? wrong_checkpoint_name(*pattern) : std::nullopt) {
+    scope.cx.report(diag::wrong_argument(text.span, *wrong).help("a name such as `save(\"epoch-{epoch}\")`"));
+    return error_at(site.span);
   }
-  return std::nullopt;
+  return op_expr(op, Type::of(Kind::Void), site.span, {scope.cx.keep(std::move(text))});
 }
 
 /// `gradcheck(f, x)`: `f` as a function of one tensor.
-Expr check_gradcheck(CallSite& site) {
+Expr check_gradcheck(const char* form, CallSite& site) {
   Scope& scope = site.scope;
   Context& cx = scope.cx;
-  if (!takes(site, 2, "gradcheck(f, x)")) return error_at(site.span);
+  if (!takes(site, 2, form)) return error_at(site.span);
   Expr f = site.given[0].checked ? *site.given[0].checked : check_function(*site.given[0].value, scope);
   Expr x = tensor_given(site.given[1], site);
   if (f.type.is_error() || x.type.is_error()) return error_at(site.span);
@@ -286,49 +275,55 @@ Expr check_gradcheck(CallSite& site) {
   return op_expr(library::Id::Gradcheck, Type::of(Kind::Bool), site.span, {kept, cx.keep(std::move(x))});
 }
 
-std::optional<Expr> test_word(const std::string& name, CallSite& site) {
+Expr check_overfit(const char* form, CallSite& site) {
   Scope& scope = site.scope;
   Context& cx = scope.cx;
-  if (scope.place != Place::Test) return std::nullopt;
-  if (name == "overfit") {
-    const bool has_steps = site.given.size() == 3;
-    if (!takes(site, has_steps ? 3 : 2, "overfit(model, data, steps = 60)")) return error_at(site.span);
-    Expr model = check_given(site.given[0], scope);
-    Expr data = check_given(site.given[1], scope);
-    Expr steps =
-        has_steps ? check_given_as(site.given[2], Type::of(Kind::Int), scope, "`steps`") : int_const(60, site.span);
-    if (model.type.is_error() || data.type.is_error() || steps.type.is_error()) return error_at(site.span);
-    if (model.type.kind != Kind::Model || data.type.kind != Kind::Data) {
-      cx.report(diag::wrong_argument(
-          site.span, "`overfit` takes a model and data, not " + cx.text(model.type) + " and " + cx.text(data.type)));
-      return error_at(site.span);
-    }
-    Type result = Type::of(Kind::Record);
-    result.fields.push_back({"loss", Type::of(Kind::Float)});
-    return op_expr(library::Id::Overfit, std::move(result), site.span,
-                   {cx.keep(std::move(model)), cx.keep(std::move(data)), cx.keep(std::move(steps))});
+  const bool has_steps = site.given.size() == 3;
+  if (!takes(site, has_steps ? 3 : 2, form)) return error_at(site.span);
+  Expr model = check_given(site.given[0], scope);
+  Expr data = check_given(site.given[1], scope);
+  Expr steps =
+      has_steps ? check_given_as(site.given[2], Type::of(Kind::Int), scope, "`steps`") : int_const(60, site.span);
+  if (model.type.is_error() || data.type.is_error() || steps.type.is_error()) return error_at(site.span);
+  if (model.type.kind != Kind::Model || data.type.kind != Kind::Data) {
+    cx.report(diag::wrong_argument(
+        site.span, "`overfit` takes a model and data, not " + cx.text(model.type) + " and " + cx.text(data.type)));
+    return error_at(site.span);
   }
-  if (name == "gradcheck") return check_gradcheck(site);
-  if (name == "close" || name == "equal") {
-    if (!takes(site, name == "close" ? 3 : 2, name == "close" ? "close(a, b, tolerance)" : "equal(a, b)"))
-      return error_at(site.span);
-    Expr a = check_given(site.given[0], scope);
-    Expr b = check_given(site.given[1], scope);
-    if (a.type.is_error() || b.type.is_error()) return error_at(site.span);
-    if (a.type.is_tensor()) b = convert(std::move(b), a.type, scope);
-    if (b.type.is_tensor()) a = convert(std::move(a), b.type, scope);
-    if (a.type.is_error() || b.type.is_error()) return error_at(site.span);
-    Binding binding;
-    if (a.type.is_tensor() &&
-        !match(a.type, b.type, binding, {}, b.span, scope, "the second of what `" + name + "` compares", false))
-      return error_at(site.span);
-    std::vector<Expr> args = {std::move(a), std::move(b)};
-    if (name == "close") args.push_back(check_given_as(site.given[2], Type::of(Kind::Float), scope, "the tolerance"));
-    if (args.back().type.is_error()) return error_at(site.span);
-    return op_expr(library::find(library::Space::Values, name), Type::of(Kind::Bool), site.span,
-                   cx.keep(std::move(args)));
-  }
-  return std::nullopt;
+  Type result = Type::of(Kind::Record);
+  result.fields.push_back({"loss", Type::of(Kind::Float)});
+  return op_expr(library::Id::Overfit, std::move(result), site.span,
+                 {cx.keep(std::move(model)), cx.keep(std::move(data)), cx.keep(std::move(steps))});
+}
+
+/// `equal(a, b)`, or `close(a, b, tolerance)`.
+Expr check_comparison(library::Id op, const PlaceFunction& function, CallSite& site) {
+  Scope& scope = site.scope;
+  const bool is_close = op == library::Id::Close;
+  if (!takes(site, is_close ? 3 : 2, function.form)) return error_at(site.span);
+  Expr a = check_given(site.given[0], scope);
+  Expr b = check_given(site.given[1], scope);
+  if (a.type.is_error() || b.type.is_error()) return error_at(site.span);
+  if (a.type.is_tensor()) b = convert(std::move(b), a.type, scope);
+  if (b.type.is_tensor()) a = convert(std::move(a), b.type, scope);
+  if (a.type.is_error() || b.type.is_error()) return error_at(site.span);
+  Binding binding;
+  const std::string what = "the second of what `" + std::string(function.name) + "` compares";
+  if (a.type.is_tensor() && !match(a.type, b.type, binding, {}, b.span, scope, what, false)) return error_at(site.span);
+  std::vector<Expr> args = {std::move(a), std::move(b)};
+  if (is_close) args.push_back(check_given_as(site.given[2], Type::of(Kind::Float), scope, "the tolerance"));
+  if (args.back().type.is_error()) return error_at(site.span);
+  return op_expr(op, Type::of(Kind::Bool), site.span, scope.cx.keep(std::move(args)));
+}
+
+std::optional<Expr> test_word(const std::string& name, CallSite& site) {
+  const PlaceFunction* function =
+      site.scope.place == Place::Test ? find_place_function(PlaceFunction::Of::Tests, name) : nullptr;
+  if (function == nullptr) return std::nullopt;
+  const library::Id op = library::find(library::Space::Values, name);
+  if (op == library::Id::Overfit) return check_overfit(function->form, site);
+  if (op == library::Id::Gradcheck) return check_gradcheck(function->form, site);
+  return check_comparison(op, *function, site);
 }
 
 std::optional<Expr> weights_word(const std::string& name, CallSite& site) {
@@ -381,15 +376,16 @@ Expr check_ema_update(CallSite& site) {
 }  // namespace
 
 std::optional<Expr> check_builtin(const std::string& name, CallSite& site) {
-  if (name == "to") return check_to(site);
-  if (name == "item") return check_item(site);
+  const library::Id op = library::find(library::Space::Values, name);
+  if (op == library::Id::To) return check_to(site);
+  if (op == library::Id::Item) return check_item(site);
   if (auto word = hook_word(name, site)) return word;
   if (auto word = test_word(name, site)) return word;
   if (auto word = weights_word(name, site)) return word;
   if (auto host = host_function(name, site)) return host;
-  if (name == "frozen") return frozen_value(site);
-  if (name == "ema_update") return check_ema_update(site);
-  if (name == "env") return check_env(site);
+  if (name == "frozen") return frozen_value(site);  // Which becomes no op.
+  if (op == library::Id::EmaUpdate) return check_ema_update(site);
+  if (op == library::Id::Env) return check_env(site);
   return std::nullopt;
 }
 

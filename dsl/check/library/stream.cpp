@@ -20,7 +20,7 @@ std::optional<Expr> check_stream_call(const std::string& name, CallSite& site) {
                          stream.type.fields[0].type.kind == Kind::Stream;
     diagnostics::Diagnostic diagnostic = diag::wrong_argument(
         stream.span, "`" + name + "` takes a stream, not " + (is_list ? "a list of streams" : cx.text(stream.type)));
-    if (is_list && name == "concat")
+    if (is_list && op.id == library::Id::Concat)
       diagnostic.help("one stream behind the other: `a |> concat(b)`");
     else if (is_list)
       diagnostic.help("`{}[0]` is the first of them", cx.source_text(stream.span));

@@ -1,7 +1,10 @@
 #pragma once
 
-// Names that steps and hooks have without a declaration.
+// Names that steps, hooks and tests have without a declaration.
 
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <string_view>
 
 namespace ltr::check {
@@ -38,5 +41,31 @@ inline constexpr PlaceName kPlaceNames[] = {
     {"code", "str", Reach::SomeHooks, "of the error: `R3003`"},
     {"reason", "str", Reach::SomeHooks, "the text of the error"},
 };
+
+/// A function that only some places have; `docs/language` says what it does.
+struct PlaceFunction {
+  enum class Of : uint8_t { Hooks, Tests };
+  std::string_view name;
+  const char* form;  ///< how it is called
+  Of place;
+};
+
+inline constexpr PlaceFunction kPlaceFunctions[] = {
+    {"stop", "stop(\"why\")", PlaceFunction::Of::Hooks},
+    {"save", "save(\"name\")", PlaceFunction::Of::Hooks},
+    {"end_epoch", "end_epoch(\"why\")", PlaceFunction::Of::Hooks},
+    {"metric", "metric(val.loss)", PlaceFunction::Of::Hooks},
+    {"overfit", "overfit(model, data, steps = 60)", PlaceFunction::Of::Tests},
+    {"gradcheck", "gradcheck(f, x)", PlaceFunction::Of::Tests},
+    {"close", "close(a, b, tolerance)", PlaceFunction::Of::Tests},
+    {"equal", "equal(a, b)", PlaceFunction::Of::Tests},
+};
+
+/// The function that `place` has under that name, or nullptr.
+constexpr const PlaceFunction* find_place_function(PlaceFunction::Of place, std::string_view name) {
+  const auto* found = std::find_if(std::begin(kPlaceFunctions), std::end(kPlaceFunctions),
+                                   [&](const PlaceFunction& one) { return one.place == place && one.name == name; });
+  return found == std::end(kPlaceFunctions) ? nullptr : found;
+}
 
 }  // namespace ltr::check

@@ -1,5 +1,7 @@
 #include "dsl/check/scope/scope.h"
 
+#include "runtime/tables/roles.h"
+
 namespace ltr::check {
 
 std::string Context::source_text(Span span) const { return std::string(sources.text(span)); }
@@ -51,9 +53,7 @@ std::vector<std::string> Scope::near_names() const {
     for (const auto& [name, member] : owner->members) names.push_back(name);
     for (const auto& [name, fn] : owner->fns) {
       // The trainer calls these.
-      const bool is_called =
-          fn->role == FnRole::Hook ||
-          (fn->role == FnRole::Step && (name == "train" || name == "val" || name == "test" || name == "predict"));
+      const bool is_called = fn->role == FnRole::Hook || (fn->role == FnRole::Step && is_role(name));
       if (!is_called) names.push_back(name);
     }
   }

@@ -4,7 +4,9 @@
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/declarations/hook.h"
 #include "dsl/check/experiment/wired.h"
+#include "dsl/check/statements/reductions.h"
 #include "dsl/check/statements/statements.h"
+#include "runtime/tables/roles.h"
 
 namespace ltr::check {
 
@@ -18,7 +20,7 @@ const Hook* hook_of(const Scope& scope) {
 std::string role_of(const Scope& scope) {
   if (const Hook* hook = hook_of(scope)) return std::string(hook->role);
   const std::string& name = scope.info != nullptr ? scope.info->name : "";
-  return name == "train" || name == "val" || name == "test" ? name : "";
+  return is_logging_role(name) ? name : "";
 }
 
 bool is_of_epoch(const Scope& scope) {
@@ -43,7 +45,7 @@ void report_misplaced(const ast::Stmt& statement, const ast::Log& log, Scope& sc
     return;
   }
   const auto near = step_meant_by(*scope.info);
-  const bool is_meant = near && *near != "predict";
+  const bool is_meant = near && is_logging_role(*near);
   // What the step that is meant would log is no mistake of those who read it.
   if (is_meant) lose_log(log.name.text, *near, scope);
   if (std::exchange(scope.info->is_told_log, true)) return;
@@ -201,9 +203,9 @@ const char* when_of(const ast::Log& log, bool is_metric, const Scope& scope) {
 }
 
 std::string reduction_of(const ast::Log& log, bool is_metric, Context& cx) {
-  static const std::set<std::string> kReduces = {"sum", "mean", "min", "max"};
   if (!log.reduce) return "mean";
-  if (!kReduces.contains(log.reduce->text)) {
+  const Reduction* reduction = find_reduction(log.reduce->text);
+  if (reduction == nullptr || !reduction->is_of_logs) {
     cx.report(diag::log_misplaced(log.reduce->span, "`log` reduces by sum, mean, min or max"));
   } else if (is_metric) {
     cx.report(diag::log_misplaced(log.reduce->span, "a metric brings its own reduction"));

@@ -2,6 +2,7 @@
 
 #include "dsl/check/experiment/repeated_steps.h"
 #include "dsl/check/statements/statements.h"
+#include "runtime/tables/roles.h"
 
 namespace ltr::check {
 
@@ -72,8 +73,7 @@ Stmt check_minimize(const ast::Stmt& statement, const ast::Minimize& minimize, S
                   .help("`opt.zero_grad()`, `backward loss`, `opt.step()`"));
     return {statement.span, stmt::Error{}};
   }
-  if (scope.place == Place::Step &&
-      (scope.info->name == "val" || scope.info->name == "test" || scope.info->name == "predict")) {
+  if (scope.place == Place::Step && is_evaluating_role(scope.info->name)) {
     // Of a step that is a copy the place is where it is copied.
     const bool is_copy = scope.info->ast->name.span != scope.info->span;
     diagnostics::Diagnostic diagnostic =

@@ -6,13 +6,10 @@
 namespace ltr::check {
 
 std::optional<Element> element_of(const std::string& name) {
-  static const std::map<std::string, Element> kElements = {
-      {"float", Element::Float}, {"f16", Element::F16}, {"bf16", Element::BF16}, {"f32", Element::F32},
-      {"f64", Element::F64},     {"i8", Element::I8},   {"i16", Element::I16},   {"i32", Element::I32},
-      {"i64", Element::I64},     {"u8", Element::U8},   {"bool", Element::Bool}, {"any", Element::Any}};
-  const auto found = kElements.find(name);
-  if (found == kElements.end()) return std::nullopt;
-  return found->second;
+  for (auto element = Element::Float; element <= Element::Any; element = Element(int(element) + 1)) {
+    if (name == to_text(element)) return element;
+  }
+  return std::nullopt;
 }
 
 std::vector<std::string> element_names() {

@@ -3,6 +3,7 @@
 
 #include "dsl/diagnostics/suggest.h"
 #include "dsl/parse/grammar/rules.h"
+#include "runtime/tables/roles.h"
 
 // data = "data" NAME [ params ] "{" batch { fn | let | stream } "}", and metric.
 namespace ltr::parse::grammar {
@@ -11,7 +12,11 @@ namespace {
 
 using K = TokenKind;
 
-constexpr KindSet kRoles = {K::Train, K::Val, K::Test, K::Predict};
+constexpr KindSet kRoles = {
+#define LTR_ROLE(Name, ...) K::Name,
+#include "runtime/tables/roles.def"
+#undef LTR_ROLE
+};
 
 /// What makes `batch` the schema, also one that is written wrong.
 constexpr KindSet kBehindBatch = {K::OpenBracket, K::OpenBrace, K::OpenParen, K::Name, K::Colon};
@@ -58,9 +63,10 @@ const auto check_schema = [](auto& c) {
 
 /// The stream that a word was probably meant to be. A short word is near to one by chance: `rest` is a part of a split.
 std::optional<std::string> near_role(std::string_view word) {
-  static const std::vector<std::string> kStreams = {"train", "val", "test", "predict"};
-  if (const auto ours = diagnostics::renamed(word, kStreams)) return ours;
-  return word.size() > 4 ? diagnostics::suggest(word, kStreams) : std::nullopt;
+  std::vector<std::string> streams;
+  for (const RoleRow& role : kRoleRows) streams.emplace_back(role.name);
+  if (const auto ours = diagnostics::renamed(word, streams)) return ours;
+  return word.size() > 4 ? diagnostics::suggest(word, streams) : std::nullopt;
 }
 
 /// `parts = …` in a data declaration.

@@ -20,8 +20,12 @@ def tables_of(source):
     words = generate.words_of(source)
     tables = {name: set(words[name]) for name in ("keywords", "reserved", "constants", "units", "hooks", "settings")}
     tables["types"] = (set(words["types"]) | set(generate.APPLIED_TYPES)) - LIBRARY_TYPES
-    tables["functions"] = set(generate.PLACE_FUNCTIONS)
+    tables["functions"] = generate.place_functions(source)
     places = (source / "dsl/check/scope/places.h").read_text()
     tables["places"] = set(re.findall(r'^    \{"(\w+)", "[^"]+", Reach::', places, re.M))
+    members = (source / "dsl/check/scope/members.h").read_text()
+    rows = re.findall(r"^inline constexpr (\w+) k\w+\[\] = \{\n(.*?)^\};", members, re.M | re.S)
+    tables["members"] = {("run." if row == "RunField" else "") + name
+                         for row, text in rows for name in re.findall(r'^    \{"(\w+)",', text, re.M)}
     assert all(tables.values()), "a table has another form now"
     return tables

@@ -2,6 +2,7 @@
 
 #include "dsl/check/declarations/data_logic/data_logic.h"
 #include "dsl/check/experiment/wired.h"
+#include "runtime/tables/roles.h"
 
 namespace ltr::check {
 
@@ -43,7 +44,7 @@ bool is_read(const Context& cx, DeclIndex data, const std::string& field, bool& 
     for (const uint32_t index : cx.program.models[experiment.model].fns) {
       const Fn& fn = cx.program.fns[index];
       if (fn.role != FnRole::Step) continue;
-      const bool takes_batches = fn.name == "train" || fn.name == "val" || fn.name == "test";
+      const bool takes_batches = is_logging_role(fn.name);
       for (uint32_t i = 0; i < fn.param_count; ++i) {
         // A param that no field delivers may well be this one, misspelt.
         const std::string& param = fn.locals[i].name;

@@ -50,7 +50,7 @@ void add_axis_cure(diagnostics::Diagnostic& diagnostic, const Type& a, const Typ
   const std::string written = site.scope.cx.source_text(site.span);
   if (!meant) return;
   const std::string axis = std::to_string(*meant);
-  if (site.name == "stack") {
+  if (library::find(library::Space::Values, site.name) == library::Id::Stack) {
     diagnostic.note("`stack` makes a new axis of tensors of one shape")
         .help("along the axis that they have, it is `cat(…, {})`", axis);
   } else if (!dim.span.is_empty()) {

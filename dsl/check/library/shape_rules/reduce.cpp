@@ -62,21 +62,23 @@ Expr reduce_listed(const FnInfo& op, const ast::List& axes, CallSite& site) {
 /// `max(a, b)` of two tensors, which is called otherwise. False if it is none.
 bool report_pairwise(const FnInfo& op, CallSite& site) {
   const bool has_two = site.given.size() == 2 && !site.given[1].name && site.given[1].value != nullptr;
-  if (!has_two || (op.name != "max" && op.name != "min")) return false;
+  if (!has_two || (op.id != library::Id::Max && op.id != library::Id::Min)) return false;
   site.given[1].checked = check_given(site.given[1], site.scope);
   if (!site.given[1].checked->type.is_tensor()) return false;
   const std::string ours = op.name + "imum";
-  site.scope.cx.report(diag::wrong_argument(site.given[1].span, "`" + op.name + "` is the " +
-                                                                    (op.name == "min" ? "smallest" : "largest") +
-                                                                    " along one axis, and this is a tensor")
-                           .help("of two tensors, element by element: `{}(a, b)`", ours)
-                           .fix(site.name_span, ours));
+  site.scope.cx.report(
+      diag::wrong_argument(site.given[1].span, "`" + op.name + "` is the " +
+                                                   (op.id == library::Id::Min ? "smallest" : "largest") +
+                                                   " along one axis, and this is a tensor")
+          .help("of two tensors, element by element: `{}(a, b)`", ours)
+          .fix(site.name_span, ours));
   return true;
 }
 
 /// The largest of nothing, which is none. False if there may be elements along the axis.
 bool report_no_elements(const FnInfo& op, const ExprView& x, const ExprView& dim, CallSite& site) {
-  const bool is_choice = op.name == "max" || op.name == "min" || op.name == "argmax" || op.name == "argmin";
+  using library::Id;
+  const bool is_choice = op.id == Id::Max || op.id == Id::Min || op.id == Id::Argmax || op.id == Id::Argmin;
   const auto is_none = [](const Dim& one) { return one.group == 0 && one.size.constant() == 0; };
   if (!is_choice || !dim.is<node::NoneConst>() || !std::ranges::any_of(x.type.dims, is_none)) return false;
   site.scope.cx.report(diag::wrong_argument(site.span, "`" + op.name + "` of no elements has no value")
