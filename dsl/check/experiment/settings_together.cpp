@@ -105,6 +105,21 @@ void check_all_reached(Context& cx, const Experiment& experiment) {
   }
 }
 
+/// So are the periods of callbacks, and what they begin at.
+void check_callbacks_reached(Context& cx, const Experiment& experiment) {
+  for (const Expr& one : experiment.callbacks) {
+    const auto* call = one.get<node::Call>();
+    if (call == nullptr || call->op == library::Id::None) continue;
+    for (const node::NamedArg& arg : call->args) {
+      const ExprView written = cx.at(arg.value);
+      const auto* period = written.get<node::Quantity>();
+      if (period == nullptr || written.span.is_empty()) continue;
+      check_reached(cx, experiment, written, period->value, period->measure,
+                    "`" + arg.name + "` of `" + std::string(library::info(call->op).name) + "`");
+    }
+  }
+}
+
 /// How many values of `series` a run has at most, if the program says: one a round of validation, one an epoch of training.
 std::optional<double> most_values(const std::string& series, const Experiment& experiment) {
   const auto* epochs = find_constant<node::IntConst>(experiment, "epochs");
@@ -146,6 +161,7 @@ void check_settings_together(Context& cx, const Experiment& experiment) {
   check_least(cx, experiment, "min_steps", "steps");
   check_equal_runs(cx, experiment);
   check_all_reached(cx, experiment);
+  check_callbacks_reached(cx, experiment);
   check_patience(cx, experiment);
 }
 
