@@ -222,10 +222,12 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
           part.activation.function == operands[0].parts[0].activation.function ? part.activation : Activation{};
     }
   }
-  // Probabilities that are only scaled are no logits yet.
-  const bool is_scaled = (op.function == Id::Mul || op.function == Id::Div) && operands.size() == 2 &&
-                         !frame.function->values[op.operands[1]].type.is_tensor();
-  if (is_scaled && operands[0].activation.function == Id::Softmax) value.activation = operands[0].activation;
+  // Probabilities that are only scaled are no logits yet, and scores no probabilities.
+  const auto is_number = [&](size_t i) { return !frame.function->values[op.operands[i]].type.is_tensor(); };
+  if ((op.function == Id::Mul || op.function == Id::Div) && operands.size() == 2 && is_number(0) != is_number(1)) {
+    const Activation before = operands[is_number(0) ? 1 : 0].activation;
+    if (before.function == Id::Softmax || library::info(before.function).gives_scores) value.activation = before;
+  }
   if (function.gives_probs || function.gives_scores) value.activation = {op.function, span};
   if (op.function == Id::Log && operands[0].activation.function == Id::Softmax)
     value.activation = {Id::LogSoftmax, span};

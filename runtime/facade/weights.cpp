@@ -49,7 +49,8 @@ void ema_update(const Weights& target, const Weights& source, double decay) {
       at::Tensor to = In(target[i].tensor);
       const at::Tensor from = In(source[i].tensor);
       if (to.sizes() != from.sizes())
-        fail("`" + target[i].path + "` and `" + source[i].path + "` have different shapes");
+        fail(fmt::format("weight {} of [{}] cannot follow one of [{}]", i + 1, fmt::join(to.sizes(), ", "),
+                         fmt::join(from.sizes(), ", ")));
       set_whole_value(to, at::lerp(whole_value(to), whole_value(from).to(to.scalar_type()), 1 - decay));
     }
     return 0;

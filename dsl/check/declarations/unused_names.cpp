@@ -2,6 +2,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "dsl/ast/assigned.h"
 #include "dsl/ast/walk.h"
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/scope/places.h"
@@ -182,6 +183,30 @@ const std::vector<ast::Item>* items_in(const ast::Decl& decl) {
   return nullptr;
 }
 
+/// The names that functions, steps and hooks assign.
+std::set<std::string> assigned_in(const std::vector<ast::Item>& items) {
+  std::set<std::string> assigned;
+  for (const ast::Item& item : items) {
+    const auto* fn = item.get<ast::Fn>();
+    const auto* step = item.get<ast::Step>();
+    const auto* hook = item.get<ast::Hook>();
+    const ast::Body* body = fn != nullptr     ? &fn->body
+                            : step != nullptr ? &step->fn.body
+                            : hook != nullptr ? &hook->body
+                                              : nullptr;
+    if (body != nullptr) assigned.merge(ast::assigned_names(*body));
+  }
+  return assigned;
+}
+
+/// W0305: a state that nothing of its object assigns. Where something assigns a name that is nearly it, that is said.
+void check_changed(Context& cx, const ast::Name& state, const std::set<std::string>& assigned) {
+  const std::vector<std::string> names(assigned.begin(), assigned.end());
+  if (assigned.contains(state.text) || is_meant_unused(state.text) || diagnostics::suggest(state.text, names)) return;
+  cx.report(diag::never_changed(state.span, "the state `" + state.text + "`")
+                .help("`{} = …` where it changes, or a `let`, which stays as it is", state.text));
+}
+
 /// Params and members of a block, model, metric, data or callback, and the locals of its functions.
 void check_items(Context& cx, const ast::Decl& decl, const std::vector<ast::Item>& items, const Reads& own,
                  const Reads& program) {
@@ -206,6 +231,7 @@ void check_items(Context& cx, const ast::Decl& decl, const std::vector<ast::Item
     return is_meant_unused(name) || told.contains(name) || object.fns.empty() || own.names.contains(name) ||
            program.fields.contains(name) || std::any_of(program.patterns.begin(), program.patterns.end(), names_it);
   };
+  const std::set<std::string> assigned = assigned_in(items);
   for (const ast::Item& item : items) {
     const auto* member = item.get<ast::Member>();
     const auto* weight = item.get<ast::Parameter>();
@@ -217,6 +243,7 @@ void check_items(Context& cx, const ast::Decl& decl, const std::vector<ast::Item
       else
         warn(cx, member->name, "the member");
     }
+    if (const auto* state = item.get<ast::State>()) check_changed(cx, state->name, assigned);
     const auto* let = item.get<ast::Let>();
     const bool is_direction = let != nullptr && object.kind == Kind::Metric && let->name.text == "better";
     if (let != nullptr && !is_direction && !is_meant_unused(let->name.text) && !own.names.contains(let->name.text) &&

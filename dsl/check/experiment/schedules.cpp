@@ -59,6 +59,12 @@ struct Schedules {
     if (const auto* period = wired.expr.get<node::Quantity>()) {
       check_unit(written, *period);
       if (!name.empty() && name == library::info(schedule.op).warmup) check_warmup(written, *period);
+      if (name != library::info(schedule.op).warmup) check_change(schedule, written, *period);
+    }
+    if (const auto* list = wired.expr.get<node::List>()) {
+      for (const ExprId id : list->elements) {
+        if (const auto* period = cx.at(id).get<node::Quantity>()) check_change(schedule, cx.at(id), *period);
+      }
     }
     check(written);
   }
@@ -80,6 +86,17 @@ struct Schedules {
     cx.report(diag::schedule_in_epochs(training.steps_span, optimizer)
                   .label(written.span, "epochs here")
                   .help("say how many `epochs` to train, or write the schedule in steps"));
+  }
+
+  /// W0410: a rate that changes at steps of its own never does.
+  void check_change(const node::Call& schedule, const ExprView& written, const node::Quantity& at) {
+    if (schedule.op != library::Id::StepSchedule && schedule.op != library::Id::Multistep) return;
+    const bool in_epochs = at.measure == host::Measure::Epochs;
+    const std::optional<int64_t> limit = in_epochs ? training.epochs : training.steps;
+    if (!limit || (!in_epochs && at.measure != host::Measure::Steps) || at.value < double(*limit)) return;
+    if (is_reported(cx, diagnostics::Code::W0410, written.span)) return;
+    cx.report(diag::never_reached(written.span, "this change of the rate of `" + optimizer + "`")
+                  .label(in_epochs ? training.epochs_span : training.steps_span, "training ends here"));
   }
 
   void check_warmup(const ExprView& written, const node::Quantity& value) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "dsl/ast/assigned.h"
 #include "dsl/ast/walk.h"
 #include "dsl/check/statements/statements.h"
 
@@ -119,6 +120,13 @@ Expr check_scan(const ast::Expr& expr, const ast::Scan& scan, Scope& scope) {
   if (yield == nullptr) {
     cx.report(diag::scan_without_yield(expr.span).help("end its body with `yield h`"));
     return error_at(expr.span);
+  }
+  const std::set<std::string> assigned = ast::assigned_names(*scan.body);
+  for (const ast::ScanCarry& carry : scan.carried) {
+    if (assigned.contains(carry.name.text) || carry.name.text.starts_with('_')) continue;
+    cx.report(diag::never_changed(carry.name.span, "`" + carry.name.text + "`, which the scan carries")
+                  .note("each round begins with what the first one did")
+                  .help("`{} = …` in its body", carry.name.text));
   }
   Type type = stacked_type(cx.at(yield->value), size_t(result.axis), size, scope);
   if (type.is_error()) return error_at(expr.span);

@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "dsl/check/declarations/data_logic/data_logic.h"
+#include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/walk.h"
 
@@ -312,6 +313,8 @@ void check_known_records(Context& cx, const DataObject& data) {
       const std::vector<ExprView> measured = origins(stream.value, data, cx.program);
       if (measured.empty() || (!holds(measured, known.front(), data, cx) && !holds(known, measured.front(), data, cx)))
         continue;
+      // What is also trained on is said by itself.
+      if (is_reported(cx, diagnostics::Code::W0504, stream.value.span)) break;
       const std::string name = stream.role + (stream.name.empty() ? "" : "." + stream.name);
       cx.report(
           diag::known_too_much(member.value.span, member.name, name)
