@@ -11,6 +11,7 @@ struct Weight {
   bool is_sure = true;                        ///< that it is made does not hang on what only a run knows
   OwnerId owner = 0;
   bool is_read = false;         ///< in a train step, where gradients could reach it
+  bool is_reached = false;      ///< of those reads one with a gradient, outside of `frozen` and `no_grad`
   bool is_minimized = false;    ///< a loss reaches it
   bool is_used = false;         ///< read somewhere, in evaluation too
   bool is_read_frozen = false;  ///< in a train step, within `frozen`

@@ -331,6 +331,7 @@ Value Trace::read_weight(const Value& weight, const ir::Op& op, const Frame& fra
     if (frozen) cut = &*frozen;
     if (is_train_step()) (frozen ? read.is_read_frozen : read.is_read) = true;
     read.is_used = true;
+    read.is_reached = read.is_reached || (is_train_step() && cut == nullptr);
     if (cut != nullptr) {
       value.cuts.try_emplace(read.owner, *cut);
       continue;

@@ -228,7 +228,34 @@ Polynomial AtomTable::exact(const Polynomial& a, const Polynomial& b) {
 Polynomial AtomTable::floor(const Polynomial& a, const Polynomial& b) {
   if (const auto known = of_constants(host::floor_div, a, b)) return *known;
   if (const auto divided = divide(a, b)) return *divided;
-  return intern({.kind = Atom::Kind::Floor, .left = a, .right = b});
+  const auto number = b.constant();
+  if (!number || *number <= 0 || a.is_lost()) return intern({.kind = Atom::Kind::Floor, .left = a, .right = b});
+  // Whole numbers stand outside: `floor((T - 2) / 2)` is `floor(T / 2) - 1`. What is left of the constant is not positive, as it
+  // is where windows are counted: `floor((H - 1) / 2) + 1`.
+  Polynomial inside, outside;
+  for (const auto& [monomial, coefficient] : a.terms()) {
+    const int64_t whole = monomial.empty() ? *host::ceil_div(coefficient, *number) : coefficient / *number;
+    const Polynomial term = Polynomial::of({{monomial, 1}});
+    outside = outside + term * whole;
+    inside = inside + term * (coefficient - whole * *number);
+  }
+  if (const auto rest = inside.constant()) return outside + *host::floor_div(*rest, *number);
+  return outside + floor_of_floor(inside, *number);
+}
+
+// `floor((floor(x / m) + c) / n)` is `floor((x + c m) / (m n))`.
+Polynomial AtomTable::floor_of_floor(const Polynomial& a, int64_t number) {
+  const Polynomial plain = intern({.kind = Atom::Kind::Floor, .left = a, .right = number});
+  for (const auto& [monomial, coefficient] : a.terms()) {
+    const bool is_atom = coefficient == 1 && monomial.size() == 1 && monomial.begin()->second == 1;
+    const Atom inner = is_atom ? atoms_[monomial.begin()->first] : Atom{};
+    const auto first = inner.right.constant();
+    const Polynomial rest = a - Polynomial::of({{monomial, coefficient}});
+    if (inner.kind != Atom::Kind::Floor || !first || *first <= 0 || !rest.constant()) continue;
+    const Polynomial divisor = Polynomial(*first) * number, dividend = inner.left + rest * *first;
+    return divisor.is_lost() || dividend.is_lost() ? plain : floor(dividend, divisor);
+  }
+  return plain;
 }
 
 Polynomial AtomTable::ceil(const Polynomial& a, const Polynomial& b) {

@@ -109,6 +109,7 @@ class AtomTable {
 
  private:
   Polynomial intern(Atom atom);
+  Polynomial floor_of_floor(const Polynomial& a, int64_t number);
   Polynomial cancel(const Polynomial& value);
   std::vector<Atom> atoms_ = {Atom{}};
   std::unordered_multimap<size_t, AtomId> by_hash_;

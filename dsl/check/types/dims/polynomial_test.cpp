@@ -229,6 +229,23 @@ TEST_CASE("dims: a quotient goes away beside its divisor") {
   CHECK(table.to_text(table.multiply(quotient, 2) + 1) == "2 * (D / heads) + 1");
 }
 
+TEST_CASE("dims: whole numbers stand outside of floors, and a floor of a floor is one") {
+  AtomTable table;
+  const Polynomial t = Polynomial::atom(table.variable("T", 1));
+  const auto floor = [&](const Polynomial& a, int64_t b) { return table.floor(a, b); };
+  CHECK(floor(t - 2, 2) + 1 == floor(t, 2));
+  CHECK(floor(t - 1, 2) + 1 == floor(t + 1, 2));
+  CHECK(floor(t * 5 + 7, 2) == floor(t + 1, 2) + t * 2 + 3);
+  CHECK(floor(t * 4 + 3, 2) == t * 2 + 1);
+  CHECK(floor(floor(t - 2, 2) - 1, 2) + 1 == floor(t, 4));
+  CHECK(floor(floor(t, 2) + 1, 3) == floor(t + 2, 6));
+  CHECK_FALSE(floor(t, 2) == floor(t + 1, 2));
+  CHECK(table.to_text(floor(t - 1, 2) + 1) == "floor((T - 1) / 2) + 1");
+  CHECK(floor(t, kMax) == floor(t, kMax));
+  CHECK_FALSE(floor(floor(t, kMax), 2).is_lost());
+  CHECK_FALSE(floor(t + (kMin + 2), 3).is_lost());
+}
+
 TEST_CASE("dims: each ? is itself alone") {
   AtomTable table;
   const Polynomial a = table.unknown(), b = table.unknown();
