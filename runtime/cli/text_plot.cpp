@@ -9,7 +9,7 @@ namespace ltr::cli {
 
 namespace {
 
-constexpr size_t kRows = 10;
+constexpr size_t kPlotRows = 10;
 constexpr size_t kLeastColumns = 8;
 
 /// The cell, of `count`, of what lies at `at` between `low` and `high`.
@@ -27,17 +27,17 @@ Str draw(const TextPlot& plot, size_t width) {
   const Str top = plot.name_of(high.y), bottom = plot.name_of(low.y);
   const size_t margin = std::max(top.size(), bottom.size()) + 2;
   const size_t columns = std::max(width, margin + kLeastColumns + 1) - margin - 1;
-  std::vector<std::vector<const char*>> cells(kRows, std::vector<const char*>(columns, " "));
+  std::vector<std::vector<const char*>> cells(kPlotRows, std::vector<const char*>(columns, " "));
   for (const bool is_marked : {false, true}) {
     for (const TextPlot::Point& point : plot.points) {
       if (point.is_marked != is_marked) continue;
-      const size_t row = kRows - 1 - cell_of(point.y, low.y, high.y, kRows);
+      const size_t row = kPlotRows - 1 - cell_of(point.y, low.y, high.y, kPlotRows);
       cells[row][cell_of(point.x, left.x, right.x, columns)] = is_marked ? "●" : "·";
     }
   }
   Str out;
-  for (size_t row = 0; row < kRows; row++) {
-    const bool is_named = row == 0 || row + 1 == kRows;
+  for (size_t row = 0; row < kPlotRows; row++) {
+    const bool is_named = row == 0 || row + 1 == kPlotRows;
     Str line;
     for (const char* cell : cells[row]) line += cell;
     line.resize(line.find_last_not_of(' ') + 1);

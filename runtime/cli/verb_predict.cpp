@@ -4,6 +4,7 @@
 #include <map>
 
 #include "runtime/api/suggest.h"
+#include "runtime/cli/predict_start.h"
 #include "runtime/cli/predictions.h"
 #include "runtime/cli/run_folder.h"
 #include "runtime/cli/step_params.h"
@@ -40,12 +41,6 @@ void add_loader(const RunRequest& request, const Data::RoleStream& source, const
   input.streams.push_back(number);
 }
 
-/// Records behind the maps of `stream`.
-int64_t records_of(const StreamState& stream) {
-  const int64_t last = stream.size() - 1;
-  return last < 0 ? 0 : last * stream.batch_size() + stream.batch_samples(last);
-}
-
 /// The rows of `--read` in the place of the source of the predict stream.
 void read_rows(const Start& start, const RunRequest& request, const StepInfo& step, const Data::RoleStream& source,
                bool needs_all, Input& input) {
@@ -76,13 +71,13 @@ void read_rows(const Start& start, const RunRequest& request, const StepInfo& st
   if (!rows.not_finite.empty()) input.notes.push_back(rows.not_finite);
 
   Stream stream = source.stream.state()->rebuilt(rows.stream);
-  if (records_of(*stream.state()) != int64_t(rows.faults.size())) {
+  if (records_behind(stream) != int64_t(rows.faults.size())) {
     rows.need_all();
     stream = source.stream.state()->rebuilt(rows.stream);
   }
   const auto fault =
       std::find_if(rows.faults.begin(), rows.faults.end(), [](const Str& text) { return !text.empty(); });
-  if (fault != rows.faults.end() && records_of(*stream.state()) != int64_t(rows.faults.size())) {
+  if (fault != rows.faults.end() && records_behind(stream) != int64_t(rows.faults.size())) {
     throw error_at({}, err::bad_record, file, *fault + " (the predict stream joins rows, so none can be left out)");
   }
   add_loader(request, source, stream, input);
@@ -189,26 +184,15 @@ void tell_doubts(const Input& input, const Predictions& predictions, int64_t sam
 }  // namespace
 
 int run_predict(Start& start) {
-  start.resolve();
-  start.set_up_device();
-  const StepInfo* step = find_step(*start.experiment, Role::Predict);
-  if (step == nullptr) {
-    throw error_at(start.experiment->location, err::settings_contradict,
-                   fmt::format("the model {} has no step predict", start.experiment->model));
-  }
   need_folder(start.line.get("out"));
-  Str run;
-  const Str weights = find_weights(start, start.line.get("weights"), run);
-  start.settings.set_run(run.empty() ? start.out_dir() : run, start.run_name());
-  start.experiment->list_callbacks(start.settings);
-  start.know_from(weights);
-  start.build();
-  if (!weights.empty()) load_weights(*start.root, weights, !start.line.has("raw"));
+  const PredictStart made = start_predict(start);
+  const StepInfo* step = &made.step;
+  const Str& run = made.run;
 
   const std::unique_ptr<Progress> progress = make_progress(start.terminal);
   RunRequest request = start.request(*progress);
   request.run_dir = run;
-  request.trained = trained_of(weights);
+  request.trained = trained_of(made.weights);
   Input input;
   input.left_out.take(take_left_out());  // those that were met when the data was opened
   const GivenParams given = read_step_params(start, *step);

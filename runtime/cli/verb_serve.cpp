@@ -5,7 +5,7 @@
 
 #include "doors/limits.h"
 #include "doors/number.h"
-#include "runtime/cli/run_folder.h"
+#include "runtime/cli/predict_start.h"
 #include "runtime/cli/step_params.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/serve/service.h"
@@ -102,33 +102,21 @@ int run_serve(Start& start) {
   rules.queue.wait = std::chrono::duration<double>(seconds_of(start.line, "wait", 0.002));
   rules.refuses_names = !start.line.has("ignore-columns");
   const int64_t port = count_of(start.line, "port", 8080, 0, 65535);
-  start.resolve();
-  start.set_up_device();
-  const StepInfo* step = find_step(*start.experiment, Role::Predict);
-  if (step == nullptr) {
-    throw error_at(start.experiment->location, err::settings_contradict,
-                   fmt::format("the model {} has no step predict", start.experiment->model));
-  }
-  Str run;
-  const Str weights = find_weights(start, start.line.get("weights"), run);
-  start.settings.set_run(run.empty() ? start.out_dir() : run, start.run_name());
-  start.experiment->list_callbacks(start.settings);
-  start.know_from(weights);
-  start.build();
-  if (!weights.empty()) load_weights(*start.root, weights, !start.line.has("raw"));
+  const PredictStart made = start_predict(start);
 
   const std::unique_ptr<Progress> progress = make_progress(start.terminal);
   RunRequest request = start.request(*progress);
-  request.run_dir = run;
-  request.trained = trained_of(weights);
-  const GivenParams given = read_step_params(start, *step);
+  request.run_dir = made.run;
+  request.trained = trained_of(made.weights);
+  const GivenParams given = read_step_params(start, made.step);
   request.step_params[size_t(Role::Predict)] = given.params;
   serve::Scorer scorer(request, predict_stream(start), given.params.tensors);
   serve::Service service(
       rules, scorer.schema(),
       fmt::format("{{\"program\":{},\"experiment\":{},\"source_hash\":{},\"weights\":{},\"step\":{}}}",
                   doors::json_string(start.program.name), doors::json_string(start.experiment->name),
-                  doors::json_string(start.program.source_hash), doors::json_string(weights), request.trained.steps));
+                  doors::json_string(start.program.source_hash), doors::json_string(made.weights),
+                  request.trained.steps));
   const auto server = listen(start.line.get("host", "127.0.0.1"), port, rules.queue.most);
   if (!server->is_local() && start.terminal.has_warnings) {
     print_err(

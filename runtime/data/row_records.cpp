@@ -172,6 +172,12 @@ FieldUse use_of_fields(const Stream& like, const ForeignRows& rows, const std::v
   return use;
 }
 
+int64_t records_behind(const Stream& stream) {
+  const StreamState& state = *stream.state();
+  const int64_t last = state.size() - 1;
+  return last < 0 ? 0 : last * state.batch_size() + state.batch_samples(last);
+}
+
 void FieldUse::apply(ForeignRows& rows) const {
   for (const auto& [field, cell] : filled_in) rows.source->fill_in(field, cell);
   for (const auto& [field, cell] : not_needed) rows.source->set_unneeded(field, cell);

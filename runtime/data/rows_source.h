@@ -53,6 +53,9 @@ ForeignRows as_stream(ReadRows rows, const Schema& schema, bool leaves_out);
 /// for the file.
 ForeignRows read_rows(const Str& file, const Schema& schema, RowRules rules);
 
+/// Records behind the maps of `stream`.
+int64_t records_behind(const Stream& stream);
+
 /// What the fields of rows are to a prediction.
 struct FieldUse {
   std::vector<size_t> missed;                      ///< the prediction hangs on them, and no row has them

@@ -19,12 +19,6 @@ const StreamState& source_of(const Data::RoleStream& stream) {
   return *own;
 }
 
-/// Records behind the maps of `stream`.
-size_t records_of(const StreamState& stream) {
-  const int64_t last = stream.size() - 1;
-  return last < 0 ? 0 : size_t(last * stream.batch_size() + stream.batch_samples(last));
-}
-
 /// One behind the other; a row's place is its number among all of them.
 ReadRows joined(const std::vector<const ReadRows*>& parts) {
   ReadRows all;
@@ -109,7 +103,7 @@ std::vector<Score> Scorer::score_all(const std::vector<const ReadRows*>& parts) 
     return std::vector<Score>(parts.size(), Refusal{400, missing});
   Stream stream = source_.stream.state()->rebuilt(foreign.stream);
   // Where the stream leaves rows out or joins them, nobody could say whose what is left is.
-  const bool is_each = records_of(*stream.state()) == count;
+  const bool is_each = records_behind(stream) == int64_t(count);
   if (!is_each && parts.size() > 1) {
     std::vector<Score> scores;
     for (const ReadRows* part : parts) scores.push_back(score({part})[0]);
