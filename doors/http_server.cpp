@@ -142,7 +142,8 @@ struct HttpServer::State {
 
   void answer_to(Request& request, HttpServer::Reply reply) const {
     if (request.count(http::field::host) != 1) return reply(plain(400, "a request names one host"));
-    if (!rules.takes_any_name && !is_own_name(view(request[http::field::host])))
+    const bool is_local = acceptor.local_endpoint().address().is_loopback();
+    if ((is_local || !rules.takes_any_name) && !is_own_name(view(request[http::field::host])))
       return reply(plain(403, "this server has another name"));
     HttpRequest parsed;
     if (!parse_target(view(request.target()), parsed)) return reply(plain(400, "no path that is known here"));

@@ -38,7 +38,7 @@ std::string escape_path(std::string_view path);
 struct HttpRules {
   size_t body_bytes = 0;        ///< of a request; 0: it takes GET and HEAD alone
   int connections = 64;         ///< more are closed at once; a browser opens six
-  bool takes_any_name = false;  ///< whatever host a request names
+  bool takes_any_name = false;  ///< where others reach it: whatever host a request names
 };
 
 /// Listens from construction on. Unless the rules say otherwise, a request is answered only if it names the server by an address,

@@ -112,7 +112,7 @@ class Trace {
   /// The gradients of a manual step, by the owner of their weights.
   struct Gradients {
     std::map<OwnerId, Span> cleared;  ///< none since here, on every way
-    std::map<OwnerId, Span> left;     ///< of this loss, which nobody took, on any way
+    std::map<OwnerId, Span> left;     ///< of this loss, which nobody took, on every way
     static Gradients join(const Gradients& left, const Gradients& right);
   };
   Gradients gradients_;

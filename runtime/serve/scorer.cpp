@@ -85,14 +85,24 @@ Str Scorer::fill_in(ForeignRows& rows) {
   return names.empty() ? "" : fmt::format("no field {}; the prediction hangs on it", fmt::join(names, ", "));
 }
 
+std::vector<Score> Scorer::score_apart(const std::vector<const ReadRows*>& parts) {
+  std::vector<Score> scores;
+  for (const ReadRows* part : parts) scores.push_back(score({part})[0]);
+  return scores;
+}
+
 std::vector<Score> Scorer::score(const std::vector<const ReadRows*>& parts) {
+  Refusal why{.status = 500, .message = ""};
   try {
     return guarded([&] { return score_all(parts); });
   } catch (const Error& error) {
-    return std::vector<Score>(parts.size(), Refusal{500, fmt::format("{}: {}", error.code, error.message)});
+    why.message = fmt::format("{}: {}", error.code, error.message);
   } catch (const std::exception& error) {
-    return std::vector<Score>(parts.size(), Refusal{500, error.what()});
+    why.message = error.what();
   }
+  // Whose rows it was, each finds out by itself: one request's fault is no other's.
+  if (parts.size() > 1) return score_apart(parts);
+  return {why};
 }
 
 std::vector<Score> Scorer::score_all(const std::vector<const ReadRows*>& parts) {
@@ -104,11 +114,7 @@ std::vector<Score> Scorer::score_all(const std::vector<const ReadRows*>& parts) 
   Stream stream = source_.stream.state()->rebuilt(foreign.stream);
   // Where the stream leaves rows out or joins them, nobody could say whose what is left is.
   const bool is_each = records_behind(stream) == int64_t(count);
-  if (!is_each && parts.size() > 1) {
-    std::vector<Score> scores;
-    for (const ReadRows* part : parts) scores.push_back(score({part})[0]);
-    return scores;
-  }
+  if (!is_each && parts.size() > 1) return score_apart(parts);
   if (!is_each) {
     foreign.need_all();
     stream = source_.stream.state()->rebuilt(foreign.stream);

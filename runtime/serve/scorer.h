@@ -20,8 +20,8 @@ class Scorer {
   Scorer(RunRequest& request, const Data::RoleStream& source, Tensors params);
 
   const Schema& schema() const;
-  /// A score for each of `parts`, whose rows have the same fields. A row that a map refuses is its own request's fault; what the
-  /// step throws is everybody's.
+  /// A score for each of `parts`, whose rows have the same fields. What is wrong with one is no fault of the others: where the
+  /// step throws, each is computed alone.
   std::vector<Score> score(const std::vector<const ReadRows*>& parts);
   void begin() { predictor_.begin(); }
   void end() { predictor_.end(); }
@@ -29,6 +29,7 @@ class Scorer {
  private:
   /// Why the rows of these fields cannot be predicted, "" if they can; they are made such that the maps take them.
   Str fill_in(ForeignRows& rows);
+  std::vector<Score> score_apart(const std::vector<const ReadRows*>& parts);
   std::vector<Score> score_all(const std::vector<const ReadRows*>& parts);
 
   RunRequest& request_;

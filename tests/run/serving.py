@@ -63,6 +63,18 @@ model Blind() {
   step train[B](x: float[B, 3]) { minimize mean(net(x)) }
   step predict[B](x: float[B, 3]) -> float[B, 1] = net(x)
 }
+data Words() {
+  batch[B] { id: i64[B] }
+  train = range(4) |> map(r => (id = r.i)) |> shuffle(1) |> collate(4)
+  predict = jsonl("words.jsonl") as {id: i64} |> collate(4)
+}
+model Table() {
+  table = Embedding(4, 2)
+  optimizer opt = SGD(table.weights, lr = 0.1)
+  step train[B](id: i64[B]) { minimize mean(table(id) ** 2) }
+  step predict[B](id: i64[B]) -> float[B, 2] = table(id)
+}
+experiment words { data = Words(), model = Table(), trainer { epochs = 1 } }
 experiment points { data = Points(), model = Net(), trainer { epochs = 1 } }
 experiment pictures { data = Pictures(), model = Mean(), trainer { epochs = 1 } }
 experiment unread { data = Unread(), model = Blind(), trainer { epochs = 1 } }
@@ -164,7 +176,8 @@ with scratch() as place:
     source = folder / "serving.ltr"
     source.write_text(PROGRAM)
     program = build(source, folder)
-    for name in ("points", "pictures", "unread"):
+    (folder / "words.jsonl").write_text('{"id": 0}\n')
+    for name in ("points", "pictures", "words", "unread"):
         assert run(program, "fit", name, "--no-bar", cwd=folder).returncode == 0
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     told = run(program, "predict", "points", "--read", "rows.jsonl", "--write", "-", "--no-bar", cwd=folder)
@@ -259,6 +272,17 @@ with scratch() as place:
     check("--ignore-columns reads no others", is_like(server.post({"instances": [{**ROWS[0], "more": 1}]}), wanted[:1]))
     busy = run(program, "serve", "points", "--port", server.port, cwd=folder)
     check("a port that is taken", busy.returncode == 2 and "--port 0" in busy.text, busy.text)
+    server.end()
+
+    server = Server(program, folder, "--wait", "700 ms", experiment="words")
+    good = {"instances": [{"id": 3}]}
+    alone = server.post(good)
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        asked = [pool.submit(server.post, body) for body in (good, {"instances": [{"id": 99}]}, good)]
+        answers = [one.result() for one in asked]
+    check("where the step throws, who asked for it is told, and nobody else", answers[0] == answers[2] == alone and
+          alone[0] == 200 and answers[1][0] == 500 and "99" in answers[1][1]["message"], answers)
+    check("and it goes on", server.post(good) == alone)
     server.end()
 
     told = run(program, "predict", "pictures", "--write", "-", "--no-bar", cwd=folder)
