@@ -139,4 +139,54 @@ Polynomial with_facts(const Polynomial& value, Context& cx) {
   return exact.empty() ? value : atoms.substitute(value, exact);
 }
 
+namespace {
+
+/// `ceil(a / n)` as `floor((a + n - 1) / n)`, in which windows are counted.
+Polynomial without_ceilings(const Polynomial& value, AtomTable& atoms) {
+  AtomTable::Substitution floors;
+  for (const AtomId id : atoms.deep_atoms(value)) {
+    const Atom atom = atoms.at(id);  // A copy: interning may move the table.
+    const auto number = atom.right.constant();
+    if (atom.kind != Atom::Kind::Ceil || !number || *number <= 0) continue;
+    floors[id] = atoms.floor(without_ceilings(atom.left, atoms) + (*number - 1), *number);
+  }
+  return floors.empty() ? value : atoms.substitute(value, floors);
+}
+
+/// Of names whose multiples are known, what stands for them: `4 y` for an `H` where `H % 4 == 0`.
+AtomTable::Substitution multiples(const std::vector<AtomId>& names, Context& cx) {
+  AtomTable::Substitution result;
+  for (const AtomId id : names) {
+    const Polynomial name = Polynomial::atom(id);
+    std::optional<Polynomial> number, shift;
+    for (const Requirement& fact : cx.facts) {
+      if (fact.kind != Requirement::Kind::Divisible || !(fact.left - name).constant()) continue;
+      if (!number) {
+        number = fact.right;
+        shift = fact.left - name;
+      } else if (number->constant() && fact.right.constant() && *shift == fact.left - name) {
+        const int64_t common = std::gcd(*number->constant(), *fact.right.constant());
+        const Polynomial both = common == 0 ? Polynomial(0) : Polynomial(*number->constant() / common) * fact.right;
+        if (!both.is_lost()) number = both;
+      }
+    }
+    if (!number) continue;
+    // A name of its own: `H / 4` times 4 were `H` again.
+    const Atom atom = cx.program.atoms.at(id);
+    const AtomId times = cx.program.atoms.variable(atom.name + " / " + cx.text(*number), atom.key);
+    result[id] = cx.program.atoms.multiply(*number, Polynomial::atom(times)) - *shift;
+  }
+  return result;
+}
+
+}  // namespace
+
+bool are_same_size(const Polynomial& left, const Polynomial& right, Context& cx) {
+  AtomTable& atoms = cx.program.atoms;
+  const Polynomial difference = without_ceilings(left, atoms) - without_ceilings(right, atoms);
+  if (difference == Polynomial(0)) return true;
+  if (cx.facts.empty() || difference.constant()) return false;
+  return atoms.substitute(difference, multiples(atoms.deep_atoms(difference), cx)) == Polynomial(0);
+}
+
 }  // namespace ltr::check

@@ -149,7 +149,7 @@ bool require_equal(const Polynomial& left, const Polynomial& right, Span span, S
   Requirement requirement;
   requirement.left = with_facts(left, cx);
   requirement.right = with_facts(right, cx);
-  if (requirement.left == requirement.right) return true;
+  if (requirement.left == requirement.right || are_same_size(left, right, cx)) return true;
   requirement.text = cx.text(left) + " == " + cx.text(right);
   requirement.origin = span;
   if (decide(requirement, cx) == Truth::False) return false;

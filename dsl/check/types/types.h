@@ -100,6 +100,9 @@ Truth decide(const Requirement& requirement, const Context& cx);
 bool rests_on_params(const Polynomial& value, const Context& cx);
 /// `value` with `floor(H / 2)` as `H / 2` where a fact says that this is exact.
 Polynomial with_facts(const Polynomial& value, Context& cx);
+/// Whether they are equal by what `ceil` means and what is known of multiples: `2 * floor(H / 4)` is `floor(H / 2)` where
+/// `H % 4 == 0`.
+bool are_same_size(const Polynomial& left, const Polynomial& right, Context& cx);
 /// Requires that `size` may be one, 0 at least; `text` says what it is. What only a run knows is not asked for.
 bool require_size(const Polynomial& size, const std::string& text, Span use, Scope& scope);
 /// The same of all sizes in what a call gives, whose windows have to lie in what they slide over.

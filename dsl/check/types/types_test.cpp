@@ -152,6 +152,46 @@ TEST_CASE("requirements: sizes of two names may be equal, a multiple of one neve
   CHECK_FALSE(truth(Kind::Less, -2, kMax) == Truth::False);
 }
 
+TEST_CASE("sizes: those of multiples are the same where they are so for all of them") {
+  World world;
+  AtomTable& atoms = world.cx.program.atoms;
+  const Polynomial h = world.binder("H");
+  world.cx.facts.push_back({.kind = Requirement::Kind::Divisible, .left = h - 1, .right = 4});
+  world.cx.facts.push_back({.kind = Requirement::Kind::Divisible, .left = h - 1, .right = 6});
+  std::mt19937 random(7);
+  std::map<bool, int> seen;
+  // `outer (inner (h + shift) / by) / again`, rounded down or up.
+  struct Side {
+    int64_t shift, by, again, times;
+    bool rounds_up;
+    int64_t at(int64_t h) const {
+      const auto divide = [&](int64_t a, int64_t b) {
+        return rounds_up ? *host::ceil_div(a, b) : *host::floor_div(a, b);
+      };
+      return times * divide(divide(h + shift, by), again);
+    }
+    Polynomial of(AtomTable& atoms, const Polynomial& h) const {
+      const auto divide = [&](const Polynomial& a, int64_t b) {
+        return rounds_up ? atoms.ceil(a, b) : atoms.floor(a, b);
+      };
+      return divide(divide(h + shift, by), again) * times;
+    }
+  };
+  for (int round = 0; round < 20'000; ++round) {
+    const auto draw = [&]() -> Side {
+      return {int64_t(random() % 4) - 2, int64_t(random() % 4) + 1, int64_t(random() % 3) + 1,
+              int64_t(random() % 2) + 1, random() % 2 == 0};
+    };
+    const Side left = draw(), right = draw();
+    if (!are_same_size(left.of(atoms, h), right.of(atoms, h), world.cx)) continue;
+    ++seen[left.of(atoms, h) == right.of(atoms, h)];
+    INFO(world.cx.text(left.of(atoms, h)), " and ", world.cx.text(right.of(atoms, h)));
+    for (int64_t at = 1; at <= 121; at += 12) REQUIRE(left.at(at) == right.at(at));
+  }
+  CHECK(seen[false] > 100);
+  CHECK(seen[true] > 100);
+}
+
 TEST_CASE("broadcast: known sizes go as in PyTorch") {
   World world;
   const std::vector<std::vector<int64_t>> shapes = small_shapes();

@@ -1,6 +1,7 @@
 #include "dsl/check/types/dims/polynomial.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "dsl/check/types/dims/hasher.h"
@@ -240,7 +241,16 @@ Polynomial AtomTable::floor(const Polynomial& a, const Polynomial& b) {
     inside = inside + term * (coefficient - whole * *number);
   }
   if (const auto rest = inside.constant()) return outside + *host::floor_div(*rest, *number);
-  return outside + floor_of_floor(inside, *number);
+  // `floor((4 y + 3) / 8)` is `floor(y / 2)`.
+  int64_t common = *number;
+  for (const auto& [monomial, coefficient] : inside.terms()) {
+    if (!monomial.empty()) common = std::gcd(common, coefficient);
+  }
+  if (common == 1) return outside + floor_of_floor(inside, *number);
+  Polynomial reduced;
+  for (const auto& [monomial, coefficient] : inside.terms())
+    reduced = reduced + Polynomial::of({{monomial, *host::floor_div(coefficient, common)}});
+  return outside + floor(reduced, *number / common);
 }
 
 // `floor((floor(x / m) + c) / n)` is `floor((x + c m) / (m n))`.

@@ -239,6 +239,8 @@ TEST_CASE("dims: whole numbers stand outside of floors, and a floor of a floor i
   CHECK(floor(t * 4 + 3, 2) == t * 2 + 1);
   CHECK(floor(floor(t - 2, 2) - 1, 2) + 1 == floor(t, 4));
   CHECK(floor(floor(t, 2) + 1, 3) == floor(t + 2, 6));
+  CHECK(floor(t * 4 + 3, 8) == floor(t, 2));
+  CHECK(floor(t * 4 - 3, 8) == floor(t - 1, 2));
   CHECK_FALSE(floor(t, 2) == floor(t + 1, 2));
   CHECK(table.to_text(floor(t - 1, 2) + 1) == "floor((T - 1) / 2) + 1");
   CHECK(floor(t, kMax) == floor(t, kMax));
