@@ -15,9 +15,15 @@ bool is_copy(const ir::Function& left, const ir::Function& right) {
 void report_misfit(const Misfit& misfit, Sink& sink) {
   const library::Function &taker = library::info(misfit.taker), &given = library::info(misfit.given.function);
   const std::string taken(taker.name), name(given.name);
-  diagnostics::Diagnostic diagnostic =
-      taker.takes_logs ? diag::no_logarithm(misfit.span, taken, name) : diag::no_probability(misfit.span, taken, name);
+  diagnostics::Diagnostic diagnostic = taker.takes_scores() ? diag::spoilt_scores(misfit.span, taken, name)
+                                       : taker.takes_logs   ? diag::no_logarithm(misfit.span, taken, name)
+                                                            : diag::no_probability(misfit.span, taken, name);
   diagnostic.label(misfit.given.span, "`{}` here", name);
+  if (taker.takes_scores()) {
+    diagnostic.note("a score below 0 says no, and none is left")
+        .help("give it what the last layer gives, without `{}`", name);
+    return sink.report(std::move(diagnostic));
+  }
   if (misfit.given.function == library::Id::LogSoftmax) {
     diagnostic.help("`softmax` in the place of `log_softmax`");
   } else if (taker.takes_probs) {
@@ -56,6 +62,19 @@ void check_activations(const Findings& findings, Sink& sink) {
   }
   for (auto& [place, diagnostic] : found) sink.report(std::move(diagnostic));
   for (const Misfit& one : findings.misfits) report_misfit(one, sink);
+}
+
+void check_sides(const Findings& findings, Sink& sink) {
+  std::set<Span> seen;
+  for (const Sides& one : findings.sides) {
+    if (!seen.insert(one.span).second) continue;
+    const std::string loss(library::info(one.loss).name);
+    if (one.are_same)
+      sink.report(diag::compared_to_itself(one.span, loss).note("it says nothing about what is wanted"));
+    else
+      sink.report(
+          diag::exchanged_sides(one.span, loss).help("what is predicted stands first: `{}(predicted, wanted)`", loss));
+  }
 }
 
 void check_averages(const Findings& findings, Sink& sink) {

@@ -36,7 +36,13 @@ struct Misfit {
   Activation given;
 };
 
-/// `ema_update` of weights of which some are not like those that they follow.
+/// A loss whose sides are the same value, or stand in each other's place.
+struct Sides {
+  Span span;
+  library::Id loss = library::Id::None;
+  bool are_same = false;
+};
+
 /// `opt.step()` or `opt.clip_norm(x)` where the gradients were thrown away or used up.
 struct IdleCall {
   Span span;
@@ -51,6 +57,7 @@ struct LeftGradients {
   OwnerId owner = 0;
 };
 
+/// `ema_update` of weights of which some are not like those that they follow.
 struct UnlikeAverage {
   Span span;
   std::string why;
@@ -94,6 +101,7 @@ struct Findings {
   std::vector<Update> updates;
   std::vector<Doubled> doubled;
   std::vector<Misfit> misfits;
+  std::vector<Sides> sides;
   std::vector<UnlikeAverage> averages;
   std::vector<IdleCall> idle_calls;
   std::vector<LeftGradients> left_gradients;

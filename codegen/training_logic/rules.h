@@ -55,6 +55,8 @@ void check_held(const ModelTrace& model, const check::Program& program, const Sp
 /// E0410, W0404, W0406: no activation before what applies one itself, logarithms and probabilities before what takes them.
 void check_activations(const Findings& findings, Sink& sink);
 /// E0438: weights follow, by `ema_update`, weights of the same shapes.
+/// W0414, W0415: a loss compares what is predicted with what is wanted.
+void check_sides(const Findings& findings, Sink& sink);
 void check_averages(const Findings& findings, Sink& sink);
 /// E0425: evaluation draws no random numbers.
 void check_evaluation(const Findings& findings, Sink& sink);

@@ -79,6 +79,7 @@ class Trace {
   Value element(const ir::Op& op, Frame& frame);
   Value host(const ir::Op& op, Frame& frame);
   Value library(const ir::Op& op, Frame& frame);
+  void look_at_sides(const ir::Op& op, const Value& predicted, const Value& wanted, const Frame& frame);
   void look_at_average(const ir::Op& op, const Value& target, const Value& source, const Frame& frame);
   void look_at_activation(library::Id taker, const ir::Op& op, Frame& frame);
   void look_at_randomness(const ir::Op& op, const std::vector<Value>& operands, Value& value, const Frame& frame);

@@ -199,6 +199,7 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
     return {};
   }
   look_at_activation(op.function, op, frame);
+  if (library::is_loss(op.function) && operands.size() > 1) look_at_sides(op, operands[0], operands[1], frame);
   Value value;
   for (const Value& operand : operands) depend(value, operand);
   value.lost_term.reset();
@@ -228,7 +229,7 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
     const Activation before = operands[is_number(0) ? 1 : 0].activation;
     if (before.function == Id::Softmax || library::info(before.function).gives_scores) value.activation = before;
   }
-  if (function.gives_probs || function.gives_scores) value.activation = {op.function, span};
+  if (function.gives_probs || function.gives_scores || function.spoils_scores) value.activation = {op.function, span};
   if (op.function == Id::Log && operands[0].activation.function == Id::Softmax)
     value.activation = {Id::LogSoftmax, span};
   const bool is_sum = op.function == Id::Add || op.function == Id::Sub;
@@ -298,10 +299,12 @@ void Trace::look_at_activation(Id taker, const ir::Op& op, Frame& frame) {
   if (op.operands.empty()) return;
   const Activation before = use(op.operands[0], frame).activation;
   const library::Function& function = library::info(taker);
-  const bool is_score = library::info(before.function).gives_scores;
+  const bool is_spoilt = library::info(before.function).spoils_scores;
+  const bool is_score = library::info(before.function).gives_scores || is_spoilt;
   const bool is_no_logarithm = is_score || before.function == Id::Softmax || before.function == Id::Sigmoid;
   const bool is_no_probability = is_score || before.function == Id::LogSoftmax;
-  const bool is_misfit = (function.takes_logs && is_no_logarithm) || (function.takes_probs && is_no_probability);
+  const bool is_misfit = (function.takes_logs && is_no_logarithm) || (function.takes_probs && is_no_probability) ||
+                         (function.takes_scores() && is_spoilt);
   if (is_misfit && !frame.function->is_library) findings.misfits.push_back({written_span(op, 0, frame), taker, before});
   if (!function.refuses_behind(before.function)) return;
   // Within a metric the mistake is what it was given.
@@ -325,6 +328,19 @@ void Trace::look_at_activation(Id taker, const ir::Op& op, Frame& frame) {
   }
   findings.doubled.push_back(
       {written_span(site, given, *metric->caller), metric->function->owner, before, true, takes_both});
+}
+
+void Trace::look_at_sides(const ir::Op& op, const Value& predicted, const Value& wanted, const Frame& frame) {
+  if (frame.function->is_library) return;
+  const library::Function& loss = library::info(op.function);
+  if (op.operands[0] == op.operands[1] && !predicted.paths.empty()) {
+    findings.sides.push_back({user_span(op, frame), op.function, true});
+    return;
+  }
+  // Two distributions may be compared either way; what is true or not has its place.
+  if (!loss.takes_scores() && !loss.takes_probs) return;
+  const bool is_known = !predicted.is_unknown && predicted.varies && predicted.paths.empty() && predicted.cuts.empty();
+  if (is_known && !wanted.paths.empty()) findings.sides.push_back({user_span(op, frame), op.function, false});
 }
 
 // Sizes hang on no numbers.

@@ -39,6 +39,22 @@ bool Function::refuses_behind(Id activation) const {
   return activation != Id::None && std::find(refuses.begin(), refuses.end(), activation) != refuses.end();
 }
 
+#define LTR_FUNCTION(id, name, ...) Id::id,
+bool is_loss(Id id) {
+  constexpr Id kLosses[] = {
+#include "dsl/library/losses.def"
+  };
+  return std::find(std::begin(kLosses), std::end(kLosses), id) != std::end(kLosses);
+}
+
+bool is_augmentation(Id id) {
+  constexpr Id kVision[] = {
+#include "dsl/library/vision.def"
+  };
+  return info(id).draws != Draws::Never && std::find(std::begin(kVision), std::end(kVision), id) != std::end(kVision);
+}
+#undef LTR_FUNCTION
+
 const Function& info(Id id) { return kFunctions[size_t(id)]; }
 
 Id find(Space space, std::string_view name) {

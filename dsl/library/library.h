@@ -107,6 +107,7 @@ struct Function {
   bool rearranges = false;
   bool gives_probs = false;
   bool gives_scores = false;
+  bool spoils_scores = false;
   bool takes_logs = false;
   bool takes_probs = false;
   bool gives_each = false;
@@ -132,12 +133,20 @@ struct Function {
 
   /// Whether it draws whenever it is called.
   bool always_draws() const { return draws > Draws::InTraining; }
+  /// Whether it is a loss of scores, to which it applies an activation itself.
+  bool takes_scores() const { return refuses[0] != Id::None && !gives_probs; }
   /// Whether it must not come behind `activation`, which it applies itself.
   bool refuses_behind(Id activation) const;
 };
 
 /// The row of `id`; of `None` one that knows nothing.
 const Function& info(Id id);
+
+/// Whether it compares what is predicted, its first argument, with what is wanted, the second: those of `losses.def`.
+bool is_loss(Id id);
+
+/// Whether it varies images at random: those of `vision.def` that draw.
+bool is_augmentation(Id id);
 
 /// The function of this name, or `None`.
 Id find(Space space, std::string_view name);

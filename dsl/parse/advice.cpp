@@ -246,6 +246,10 @@ bool help_mark(const State& state, Level level, Iter at, diagnostics::Diagnostic
   } else if (at->kind == K::Dot && expects(state, Expected::Expression) && std::next(at)->kind == K::Int) {
     diagnostic.help("a number has a digit in front of its point: `0.{}`", state.text(*std::next(at)))
         .fix({at->span.source, at->span.begin, at->span.begin}, "0");
+  } else if (at->kind == K::Dot && expects(state, K::Assign) && state.text(*std::prev(at)) == "precision") {
+    diagnostic.help("its parts stand in braces: `precision { {} = … }`", state.text(*std::next(at)));
+  } else if (at->kind == K::Dot && expects(state, K::Assign) && state.text(*std::prev(at)) == "mesh") {
+    diagnostic.help("its axes stand in one tuple: `mesh = ({} = …)`", state.text(*std::next(at)));
   } else if (at->kind == K::Int && kind_before(state, at) == K::Dot) {
     const Span dot = source::join(std::prev(at)->span, at->span);
     const std::string index = "[" + std::string(state.text(*at)) + "]";

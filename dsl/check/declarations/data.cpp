@@ -273,6 +273,7 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
     check_splits(cx, typed);
     check_endless_inputs(cx, typed);
     check_filters(cx, typed);
+    check_stages(cx, typed);
     check_known_records(cx, typed);
     check_columns(cx, typed, {}, {});
   }

@@ -71,10 +71,42 @@ void check_unfed_val(const ObjectInfo& model, const FnInfo& step, Context& cx) {
                 .help("give it the records to validate on: `val = … |> collate(…)`, or take the step away"));
 }
 
+/// W0511: a stream `val` of data that only models without `step val` are trained on.
+void check_unmeasured(Context& cx, DeclIndex index, const std::set<FnId>& called) {
+  const DataObject& data = cx.program.datas[index];
+  const auto stream_of = [&](const char* role) {
+    return std::ranges::find_if(data.streams, [&](const StreamDecl& one) { return one.role == role; });
+  };
+  const auto stream = stream_of("val");
+  if (stream == data.streams.end() || stream->value.type.is_error()) return;
+  if (stream_of("train") == data.streams.end()) return;
+  const Object* trained = nullptr;
+  for (const Experiment& one : cx.program.experiments) {
+    if (one.data != index) continue;
+    const Object& model = cx.program.models[one.model];
+    // A step that nothing calls may well be meant to measure.
+    const bool measures = std::ranges::any_of(model.fns, [&](FnId id) {
+      const Fn& fn = cx.program.fns[id];
+      return fn.role == FnRole::Step && (fn.name == "val" || (!is_role(fn.name) && !called.contains(id)));
+    });
+    if (measures || model.is_damaged) return;
+    trained = &model;
+  }
+  if (trained == nullptr) return;
+  cx.report(diag::unmeasured_stream(stream->span, "val")
+                .label(trained->span, "`{}` has no `step val`", trained->name)
+                .help("give the model a `step val`, or take the stream away"));
+}
+
 }  // namespace
 
 void check_uncalled_steps(Context& cx) {
   const std::set<FnId> called = called_methods(cx.program);
+  for (DeclIndex i = 0; i < cx.program.datas.size(); ++i) {
+    const Object& data = cx.program.datas[i].object;
+    if (!data.is_damaged && !data.span.is_empty() && cx.graph.module_of(data.span.source) == 0)
+      check_unmeasured(cx, i, called);
+  }
   for (const auto& [place, object] : cx.objects_of_kind) {
     // Another file may have an experiment with this model, and steps that call it.
     const bool is_used =

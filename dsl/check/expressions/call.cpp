@@ -29,6 +29,8 @@ Expr report_type_called(const ast::Name& name, CallSite& site) {
     diagnostic.help("`{}.to({})` converts a tensor", text, name.text);
   } else if (value.type.kind == Kind::Int && name.text == "float") {
     diagnostic.help("an int is a float where one is wanted: `{}`", text);
+  } else if (value.type.kind == Kind::Int && is_element) {
+    diagnostic.help("an int is an {} where one is wanted: `{}`", name.text, text);
   } else if (name.text == "str" && is_printable(value.type)) {
     diagnostic.help("a value stands in a text in braces: `\"{{}}\"`", text);
   } else if (name.text == "int" || name.text == "float") {

@@ -181,7 +181,8 @@ bool needs_data(const ExprView& rule, const Program& program) {
 
 std::optional<Requirement> value_requirement(const ast::Expr& clause, Scope& scope) {
   const auto* binary = clause.get<ast::Binary>();
-  const bool is_choice = binary != nullptr && (binary->op == ast::BinaryOp::Or || binary->op == ast::BinaryOp::In);
+  // What compares no two sides is no rule of sizes, whatever it names.
+  const bool is_choice = binary == nullptr || binary->op == ast::BinaryOp::Or || binary->op == ast::BinaryOp::In;
   const auto names_one = [&](const std::vector<ParamInfo>& params, bool of_any) {
     ValueParams names{params, of_any};
     names(clause);

@@ -24,6 +24,8 @@ void check_filters(Context& cx, const DataObject& data);
 Span schema_place(const std::string& field, Span read, const Context& cx);
 /// E0512: what is wanted of a file that is there stands in its header, or first record. `arguments` are those of an experiment, or empty.
 void check_columns(Context& cx, const DataObject& data, const ExprIds& arguments, const Experiment& experiment);
+/// W0507 to W0510: stages stand in an order that leaves the records what they are.
+void check_stages(Context& cx, const DataObject& data);
 /// W0501: some step of an experiment reads each field of the batch. For all data, at the end.
 void check_fields(Context& cx);
 
@@ -33,6 +35,8 @@ ExprView behind_lets(const ExprView& expr, const DataObject& data, const Program
 std::optional<ExprView> find_endless(const ExprView& stream, const DataObject& data, const Program& program);
 /// The stream that a stage takes; nothing for a source.
 std::optional<ExprId> input_of(const ExprView& stage, const Program& program);
+/// Of a stage behind a `|>`, what to cut so that it goes: from behind its input to its end.
+std::optional<Span> pipe_of(const Context& cx, const ExprView& stage);
 /// The function of the library that a stream is a call of; None for others.
 library::Id stage_of(const ExprView& stream);
 

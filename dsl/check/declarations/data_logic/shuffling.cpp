@@ -36,16 +36,6 @@ bool may_be_mixed(const ExprView& expr, const DataObject& data, const Program& p
   });
 }
 
-/// The text to cut so that a stage goes: from behind its input to its end.
-std::optional<Span> pipe_of(const Context& cx, const ExprView& stage) {
-  const auto id = input_of(stage, cx.program);
-  const Span input = id ? cx.at(*id).span : Span{};
-  if (!id || input.source != stage.span.source || input.begin != stage.span.begin || input.end >= stage.span.end)
-    return std::nullopt;
-  const Span span{stage.span.source, input.end, stage.span.end};
-  return cx.source_text(span).find("|>") != std::string::npos ? std::optional(span) : std::nullopt;
-}
-
 }  // namespace
 
 void check_shuffling(Context& cx, const DataObject& data) {

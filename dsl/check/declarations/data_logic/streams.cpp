@@ -21,6 +21,15 @@ std::optional<ExprId> input_of(const ExprView& stage, const Program& program) {
   return program.exprs[op->args[0]].type.kind == Kind::Stream ? std::optional(op->args[0]) : std::nullopt;
 }
 
+std::optional<Span> pipe_of(const Context& cx, const ExprView& stage) {
+  const auto id = input_of(stage, cx.program);
+  const Span input = id ? cx.at(*id).span : Span{};
+  if (!id || input.source != stage.span.source || input.begin != stage.span.begin || input.end >= stage.span.end)
+    return std::nullopt;
+  const Span span{stage.span.source, input.end, stage.span.end};
+  return cx.source_text(span).find("|>") != std::string::npos ? std::optional(span) : std::nullopt;
+}
+
 library::Id stage_of(const ExprView& stream) {
   if (stream.is<node::FilterStage>()) return library::Id::Filter;
   const auto* op = stream.get<node::Op>();

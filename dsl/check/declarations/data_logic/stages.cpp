@@ -1,0 +1,163 @@
+// W0507 to W0510: stages whose order makes something else of the records.
+
+#include "dsl/check/declarations/data_logic/data_logic.h"
+#include "dsl/check/expressions/expressions.h"
+#include "dsl/check/walk.h"
+
+namespace ltr::check {
+
+using library::Id;
+using library::Records;
+
+namespace {
+
+/// A stage alone, without what it takes.
+Span stage_span(const Context& cx, const ExprView& stage) {
+  const auto pipe = pipe_of(cx, stage);
+  if (!pipe) return stage.span;
+  const size_t word = cx.source_text(*pipe).find_first_not_of(" \n\t|>");
+  return {pipe->source, pipe->begin + uint32_t(word), pipe->end};
+}
+
+/// Where records in front of a stage are mixed, if nothing has joined them to larger ones before that.
+std::optional<ExprView> mixed_rows(const ExprView& expr, const DataObject& data, const Program& program) {
+  const ExprView& stream = behind_lets(expr, data, program);
+  const Records records = library::info(stage_of(stream)).records;
+  if (records == Records::Mixed) return stream;
+  if (records == Records::Packed || records == Records::Windows || records == Records::Joined) return std::nullopt;
+  const auto input = input_of(stream, program);
+  return input ? mixed_rows(program.exprs[*input], data, program) : std::nullopt;
+}
+
+std::optional<int64_t> number_of(const node::Op& stage, size_t arg, const DataObject& data, const Program& program) {
+  if (arg >= stage.args.size()) return std::nullopt;
+  const auto value = evaluate(behind_lets(program.exprs[stage.args[arg]], data, program), program);
+  return value && value->kind == HostValue::Kind::Int ? std::optional(value->whole) : std::nullopt;
+}
+
+/// The windows that a stage takes, where some hold rows of others.
+std::optional<ExprView> overlapping_windows(const ExprView& expr, const DataObject& data, const Program& program) {
+  const ExprView& stream = behind_lets(expr, data, program);
+  const auto* stage = stream.get<node::Op>();
+  if (stage != nullptr && stage->op == Id::Window) {
+    const auto rows = number_of(*stage, 1, data, program), stride = number_of(*stage, 2, data, program);
+    return rows && stride && *stride < *rows ? std::optional(stream) : std::nullopt;
+  }
+  const Records records = library::info(stage_of(stream)).records;
+  if (records == Records::Batches || records == Records::Packed || records == Records::Joined) return std::nullopt;
+  const auto input = input_of(stream, program);
+  return input ? overlapping_windows(program.exprs[*input], data, program) : std::nullopt;
+}
+
+/// Whether a split or its like draws which record goes where.
+bool is_drawn(const node::Op& stage, Id with_seed, size_t seed, const Program& program) {
+  return stage.op == with_seed && stage.args.size() > seed && !program.exprs[stage.args[seed]].is<node::NoneConst>();
+}
+
+void find_windows(Context& cx, const ExprView& expr, const DataObject& data) {
+  for_each_child(expr, [&](ExprId child) { find_windows(cx, cx.at(child), data); });
+  const auto* stage = expr.get<node::Op>();
+  if (stage == nullptr || stage->args.empty()) return;
+  const ExprView input = cx.at(stage->args[0]);
+  if (stage->op == Id::Window) {
+    if (const auto mixed = mixed_rows(input, data, cx.program))
+      cx.report(diag::windows_of_mixed(stage_span(cx, expr))
+                    .label(stage_span(cx, *mixed), "mixed here")
+                    .help("put `{}` behind `window`: whole windows are mixed then",
+                          std::string(library::info(stage_of(*mixed)).name)));
+  } else if (is_drawn(*stage, Id::SplitStream, 2, cx.program) || is_drawn(*stage, Id::Folds, 3, cx.program)) {
+    if (const auto windows = overlapping_windows(input, data, cx.program))
+      cx.report(
+          diag::overlapping_windows(stage_span(cx, expr), std::string(library::info(stage->op).name))
+              .label(stage_span(cx, *windows), "neighbours hold the same rows")
+              .help(
+                  "split the rows in their order, and make windows of each part: `parts = rows |> split([0.9, 0.1])`"));
+  }
+}
+
+/// The `shuffle` of batches whose records nothing has mixed.
+std::optional<ExprView> shuffled_batches(const ExprView& expr, const DataObject& data, const Program& program) {
+  const ExprView& stream = behind_lets(expr, data, program);
+  const auto input = input_of(stream, program);
+  if (!input) return std::nullopt;
+  if (library::info(stage_of(stream)).records != Records::Mixed)
+    return shuffled_batches(program.exprs[*input], data, program);
+  bool are_batches = false;
+  for (std::optional<ExprId> at = input; at;) {
+    const ExprView& below = behind_lets(program.exprs[*at], data, program);
+    const Records records = library::info(stage_of(below)).records;
+    // Batches of records of one length are made before they are mixed.
+    if (records == Records::Mixed || records == Records::Joined || stage_of(below) == Id::Bucket) return std::nullopt;
+    are_batches = are_batches || records == Records::Batches;
+    at = input_of(below, program);
+  }
+  return are_batches ? std::optional(stream) : std::nullopt;
+}
+
+struct Augmentations {
+  const Program& program;
+  std::set<FnId> seen;
+
+  /// The first function of the library that a map calls to vary images at random.
+  Id in(FnId fn) { return fn != 0 && seen.insert(fn).second ? in(program.fns[fn].body) : Id::None; }
+
+  Id in(const Body& body) {
+    Id found = Id::None;
+    for (const Stmt& stmt : body) {
+      for_each_child(stmt, [&](ExprId child) { found = found == Id::None ? in(program.exprs[child]) : found; });
+      for_each_body(stmt, [&](const Body& inner) { found = found == Id::None ? in(inner) : found; });
+    }
+    return found;
+  }
+
+  Id in(const ExprView& expr) {
+    const auto* op = expr.get<node::Op>();
+    if (op != nullptr && library::is_augmentation(op->op)) return op->op;
+    Id found = Id::None;
+    const auto look = [&](Id id) { found = found == Id::None ? id : found; };
+    if (const auto* call = expr.get<node::CallFn>()) look(in(call->fn));
+    if (const auto* call = expr.get<node::CallMethod>()) look(in(call->fn));
+    for_each_child(expr, [&](ExprId child) { look(in(program.exprs[child])); });
+    for_each_body(expr, [&](const Body& body) { look(in(body)); });
+    return found;
+  }
+};
+
+/// The map of a stream that varies its images at random, and what it calls for that.
+std::optional<std::pair<Span, Id>> augmenting_map(const ExprView& expr, const DataObject& data, const Context& cx) {
+  const Program& program = cx.program;
+  const ExprView& stream = behind_lets(expr, data, program);
+  const auto* map = stream.get<node::MapStage>();
+  const Id varies = map != nullptr ? Augmentations{program, {}}.in(map->fn) : Id::None;
+  if (varies != Id::None) return std::pair(stage_span(cx, stream), varies);
+  const auto input = input_of(stream, program);
+  return input ? augmenting_map(program.exprs[*input], data, cx) : std::nullopt;
+}
+
+void check_augmented(Context& cx, const StreamDecl& stream, const DataObject& data) {
+  const auto map = augmenting_map(stream.value, data, cx);
+  if (!map) return;
+  const std::string name = stream.role + (stream.name.empty() ? "" : "." + stream.name);
+  cx.report(diag::varied_evaluation(map->first, name, std::string(library::info(map->second).name))
+                .note("it changes the records in each round, so that rounds measure different things")
+                .help("what is measured passes a map without it; `center_crop` takes the middle"));
+}
+
+}  // namespace
+
+void check_stages(Context& cx, const DataObject& data) {
+  for (const Member& member : data.object.members) find_windows(cx, member.value, data);
+  for (const StreamDecl& stream : data.streams) {
+    if (stream.value.type.is_error()) continue;
+    find_windows(cx, stream.value, data);
+    if (stream.role != "train") {
+      check_augmented(cx, stream, data);
+    } else if (const auto shuffle = shuffled_batches(stream.value, data, cx.program)) {
+      cx.report(diag::shuffled_batches(stage_span(cx, *shuffle), std::string(library::info(stage_of(*shuffle)).name))
+                    .note("the same neighbours make a batch in every epoch")
+                    .help("put it in front of `collate`"));
+    }
+  }
+}
+
+}  // namespace ltr::check
