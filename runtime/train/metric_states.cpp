@@ -36,6 +36,15 @@ void set_states(Metric& metric, const MetricStates& states) {
   for (size_t i = 0; i < own.size(); i++) *own[i].tensor = give(states[i]);
 }
 
+void check_beginnings(const Str& name, Metric& metric) {
+  for (const Metric::State& state : metric.states()) {
+    if (state.reduce != Reduce::Sum || !aten(*state.tensor).ne(0).any().item<bool>()) continue;
+    throw error_at(
+        {}, err::settings_contradict,
+        fmt::format("the state {} of {} is joined by `sum`, and begins with another value than 0", state.name, name));
+  }
+}
+
 bool is_merged(Metric& metric) {
   const std::vector<Metric::State> states = metric.states();
   return std::any_of(states.begin(), states.end(),

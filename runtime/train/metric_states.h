@@ -16,6 +16,9 @@ using MetricStates = std::vector<at::Tensor>;
 MetricStates states_of(Metric& metric);
 void set_states(Metric& metric, const MetricStates& states);
 
+/// R2006 of a state that is joined by `sum` and begins with anything but 0: each rank, and each part of an epoch, begins with it.
+void check_beginnings(const Str& name, Metric& metric);
+
 /// Whether a function of the metric joins its states (`reduce merge`).
 bool is_merged(Metric& metric);
 

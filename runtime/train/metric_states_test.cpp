@@ -41,6 +41,19 @@ MetricStates digit(int64_t number) { return {at::scalar_tensor(number, at::kLong
 
 }  // namespace
 
+TEST_CASE("what is joined by sum begins at 0") {
+  Sums sums;
+  check_beginnings("sums", sums);
+  sums.sum = give(at::ones({}));
+  std::string said;
+  try {
+    check_beginnings("sums", sums);
+  } catch (const Error& error) {
+    said = error.code + ": " + error.message;
+  }
+  CHECK(said == "R2006: the state sum of sums is joined by `sum`, and begins with another value than 0");
+}
+
 TEST_CASE("a function merges the states of parts in their order") {
   Digits digits;
   CHECK(is_merged(digits));

@@ -22,6 +22,8 @@ bool check_reduce(const ast::State& state, const Type& type, Context& cx);
 const ast::Name* check_merge_form(Context& cx, ObjectInfo& metric, Object& typed, const std::vector<ast::Item>& items);
 /// Adds the call of that function to the functions of `typed`.
 void check_merge(Context& cx, ObjectInfo& metric, Object& typed, const ast::Name& merge);
+/// E0325, W0306: states that are joined by `sum` begin at 0, and updates add to them.
+void check_sums(Context& cx, const ObjectInfo& metric, const Object& typed);
 /// The function of a metric that `average = none` asks in place of `compute`.
 inline constexpr const char* kComputeEach = "compute_each";
 inline constexpr const char* kAverage = "average";

@@ -487,6 +487,7 @@ void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl) {
   const ast::Name* merge = object.kind == Kind::Metric ? check_merge_form(cx, object, typed, items_of(decl)) : nullptr;
   for (const std::string& name : object.fn_order) check_body_of(cx, *object.fns[name]);
   if (merge != nullptr) check_merge(cx, object, typed, *merge);
+  if (object.kind == Kind::Metric) check_sums(cx, object, typed);
   if (object.kind == Kind::Metric) check_values(cx, object, typed);
   (*objects_of(cx.program, object.kind))[object.index] = std::move(typed);
   object.is_checking = false;

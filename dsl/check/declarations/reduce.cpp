@@ -332,4 +332,67 @@ void check_merge(Context& cx, ObjectInfo& metric, Object& typed, const ast::Name
   MergeChecker(cx, metric, typed, merge).run();
 }
 
+namespace {
+
+/// Ranks, and the parts of an epoch, all begin with the initial value of a sum.
+void check_beginning(const ExprView& initial, Context& cx) {
+  const auto* op = initial.get<node::Op>();
+  if (op != nullptr && op->op == library::Id::To) return check_beginning(cx.at(op->args[0]), cx);
+  if (op != nullptr && op->op == library::Id::Full) return check_beginning(cx.at(op->args.back()), cx);
+  if (const auto* convert = initial.get<node::Convert>()) return check_beginning(cx.at(convert->value), cx);
+  bool is_other = op != nullptr && op->op == library::Id::Ones;
+  if (const auto number = op == nullptr ? evaluate(initial, cx.program) : std::nullopt)
+    is_other = number->kind == HostValue::Kind::Int ? number->whole != 0 : number->real != 0;
+  if (!is_other || initial.span.is_empty()) return;
+  cx.report(diag::out_of_range(initial.span, "what is joined by `sum` begins at 0")
+                .note("each rank begins with it, and all of them are added")
+                .help("begin at 0, and add it in `compute`"));
+}
+
+/// Whether code reads the state, in the functions that it calls, too.
+struct StateRead {
+  const Program& program;
+  const std::string& state;
+  std::set<FnId> seen;
+
+  bool in(ExprId id) {
+    const ExprView& expr = program.exprs[id];
+    const auto* member = expr.get<node::Member>();
+    if (member != nullptr && member->name == state && program.exprs[member->object].is<node::Self>()) return true;
+    const auto* method = expr.get<node::CallMethod>();
+    if (method != nullptr && seen.insert(method->fn).second && in(program.fns[method->fn].body)) return true;
+    return in_parts(expr);
+  }
+  bool in(const Body& body) {
+    return std::any_of(body.begin(), body.end(), [&](const Stmt& stmt) { return in_parts(stmt); });
+  }
+  bool in_parts(const auto& node) {
+    bool found = false;
+    const auto look = [&](const auto& part) { found = found || in(part); };
+    for_each_child(node, look);
+    for_each_body(node, look);
+    return found;
+  }
+};
+
+}  // namespace
+
+void check_sums(Context& cx, const ObjectInfo& metric, const Object& typed) {
+  const auto update = metric.fns.find("update");
+  const Body* body = update != metric.fns.end() ? &cx.program.fns[update->second->index].body : nullptr;
+  for (const Member& member : typed.members) {
+    if (member.kind != MemberKind::State || member.reduce != "sum" || typed.is_library) continue;
+    check_beginning(member.value, cx);
+    if (body == nullptr || StateRead{cx.program, member.name, {}}.in(*body)) continue;
+    const auto set = std::ranges::find_if(*body, [&](const Stmt& stmt) {
+      const auto* one = stmt.get<stmt::SetMember>();
+      return one != nullptr && one->name == member.name;
+    });
+    if (set == body->end()) continue;
+    cx.report(diag::replaced_sum(set->span, member.name)
+                  .note("each batch takes the place of the one before, and ranks are added")
+                  .help("`{} += …` adds it", member.name));
+  }
+}
+
 }  // namespace ltr::check

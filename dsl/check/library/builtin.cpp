@@ -362,8 +362,11 @@ Expr check_ema_update(CallSite& site) {
   for (const Expr& arg : args) {
     if (arg.type.is_error()) return error_at(site.span);
   }
-  if (const auto decay = evaluate(args[2], scope.cx.program); decay && !(decay->real >= 0 && decay->real <= 1)) {
-    scope.cx.report(diag::out_of_range(args[2].span, "the decay of an average lies between 0 and 1"));
+  if (const auto decay = evaluate(args[2], scope.cx.program); decay && !(decay->real >= 0 && decay->real < 1)) {
+    diagnostics::Diagnostic diagnostic =
+        diag::out_of_range(args[2].span, "the decay of an average is 0 or more, and below 1");
+    if (decay->real == 1) diagnostic.note("with 1 it stays what it is");
+    scope.cx.report(std::move(diagnostic));
     return error_at(site.span);
   }
   if (scope.place != Place::Step && scope.place != Place::Hook && scope.place != Place::Test) {
