@@ -55,7 +55,7 @@ bool check_stream(Context& cx, const ObjectInfo& object, const StreamDecl& strea
   for (const TypeField& field : record.fields) {
     const TypeField* wanted = find_wanted(object, field.name);
     if (wanted == nullptr) {
-      if (cx.told_fields.contains(field.name)) return false;
+      if (cx.told.fields.contains(field.name)) return false;
       const bool is_plain = field.type.is_tensor() && field.type.dims.size() == 1 && !object.batch.fields.empty() &&
                             !object.batch.fields[0].type.dims.empty();
       std::vector<std::string> others;

@@ -196,7 +196,7 @@ library::Space space_of(const FnInfo& op, const Context& cx) {
 }  // namespace
 
 FnInfo& fn_of(Context& cx, const Symbol& symbol) {
-  std::unique_ptr<FnInfo>& place = cx.fns[symbol.fn];
+  std::unique_ptr<FnInfo>& place = cx.declared.fns[symbol.fn];
   if (place == nullptr) {
     place = std::make_unique<FnInfo>();
     place->name = symbol.name;
@@ -417,10 +417,10 @@ Body rule_at_entry(const FnInfo& fn, Scope& scope) {
 void check_body_of(Context& cx, FnInfo& fn) {
   if (fn.is_op || fn.index == 0 || fn.is_checking) return;
   read_late(cx, fn);
-  if (cx.callees.contains(fn.index)) return;  // Its body has been read.
+  if (cx.declared.callees.contains(fn.index)) return;  // Its body has been read.
   fn.is_checking = true;
-  ++cx.open_bodies;
-  cx.callees[fn.index];
+  ++cx.work.open_bodies;
+  cx.declared.callees[fn.index];
   std::vector<Local> locals;
   Scope scope{.cx = cx,
               .module = fn.module,
@@ -487,7 +487,7 @@ void check_body_of(Context& cx, FnInfo& fn) {
   // Hparams that were read meanwhile have left theirs behind these.
   cx.facts.erase(cx.facts.begin() + facts_before, cx.facts.begin() + facts_behind);
   fn.is_checking = false;
-  --cx.open_bodies;
+  --cx.work.open_bodies;
 }
 
 }  // namespace ltr::check

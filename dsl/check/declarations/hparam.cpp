@@ -72,9 +72,9 @@ void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl,
     cx.report(diag::hparam_not_allowed(hparam.type.span, typed.name, cx.text(typed.type)));
     typed.type = Type::error();
   }
-  cx.defaults_in_work.insert(&decl);
+  cx.declared.defaults_in_work.insert(&decl);
   Expr initial = check_as(hparam.value, typed.type, scope, "the default");
-  cx.defaults_in_work.erase(&decl);
+  cx.declared.defaults_in_work.erase(&decl);
   check_draws_nothing(initial, "a default", cx);
   const size_t index = cx.program.hparams.size();
   for (const std::string& name : hparams_in(initial, cx)) {
@@ -179,10 +179,10 @@ void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint3
   fn.name = {test.title, test.title_span};
   fn.body = test.body;
   fn.has_body = true;
-  cx.synthetic.push_back(std::move(fn));
+  cx.declared.synthetic.push_back(std::move(fn));
   FnInfo info;
   info.name = test.title;
-  info.ast = &cx.synthetic.back();
+  info.ast = &cx.declared.synthetic.back();
   info.module = module;
   info.role = FnRole::Test;
   info.result = Type::of(Kind::Void);

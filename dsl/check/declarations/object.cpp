@@ -326,8 +326,8 @@ struct ObjectChecker {
     fn.name = hook.name;
     fn.body = hook.body;
     fn.has_body = true;
-    cx.synthetic.push_back(std::move(fn));
-    declare_fn(hook.name.text, cx.synthetic.back(), FnRole::Hook, false, hook.name.span);
+    cx.declared.synthetic.push_back(std::move(fn));
+    declare_fn(hook.name.text, cx.declared.synthetic.back(), FnRole::Hook, false, hook.name.span);
   }
 
   void declare_fns() {
@@ -386,15 +386,15 @@ struct ObjectChecker {
 }  // namespace
 
 ObjectInfo* find_object(Context& cx, Kind kind, DeclIndex index) {
-  const auto found = cx.objects_of_kind.find({kind, index});
-  if (found == cx.objects_of_kind.end()) return nullptr;
+  const auto found = cx.declared.objects_of_kind.find({kind, index});
+  if (found == cx.declared.objects_of_kind.end()) return nullptr;
   // A type may name what nothing has built yet.
   complete(cx, *found->second);
   return found->second;
 }
 
 ObjectInfo& object_of(Context& cx, const Symbol& symbol) {
-  std::unique_ptr<ObjectInfo>& place = cx.objects[symbol.decl];
+  std::unique_ptr<ObjectInfo>& place = cx.declared.objects[symbol.decl];
   if (place != nullptr) return *place;
   place = std::make_unique<ObjectInfo>();
   ObjectInfo& object = *place;
@@ -412,7 +412,7 @@ ObjectInfo& object_of(Context& cx, const Symbol& symbol) {
     object.index = DeclIndex(list.size());
     list.emplace_back();
   }
-  cx.objects_of_kind[{object.kind, object.index}] = &object;
+  cx.declared.objects_of_kind[{object.kind, object.index}] = &object;
   std::vector<Local> locals;
   Scope scope{.cx = cx, .module = symbol.module, .place = Place::Member, .locals = locals};
   object.params = check_params(cx, written_params(*symbol.decl), scope);

@@ -184,7 +184,7 @@ class MergeChecker {
                                    [&](const TypeField& field) { return field.name == wanted.name; });
       if (has) continue;
       // Whoever asks its result for the state asks for what was said to be missing.
-      cx_.missing_fields.try_emplace({cx_.text(fn_->result), wanted.name}, Kind::Metric);
+      cx_.told.missing_fields.try_emplace({cx_.text(fn_->result), wanted.name}, Kind::Metric);
       return refuse(span, "its result lacks the state `" + wanted.name + "`");
     }
     return true;
@@ -226,7 +226,7 @@ class MergeChecker {
     typed_.fns.push_back(index);
     // Whoever updates the metric in a train step merges there, too.
     if (const auto update = metric_.fns.find("update"); update != metric_.fns.end())
-      cx_.callees[update->second->index].insert(index);
+      cx_.declared.callees[update->second->index].insert(index);
   }
 
   /// Every rank merges for itself, and all must come to the same.

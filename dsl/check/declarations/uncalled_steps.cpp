@@ -107,7 +107,7 @@ void check_uncalled_steps(Context& cx) {
     if (!data.is_damaged && !data.span.is_empty() && cx.graph.module_of(data.span.source) == 0)
       check_unmeasured(cx, i, called);
   }
-  for (const auto& [place, object] : cx.objects_of_kind) {
+  for (const auto& [place, object] : cx.declared.objects_of_kind) {
     // Another file may have an experiment with this model, and steps that call it.
     const bool is_used =
         std::any_of(cx.program.experiments.begin(), cx.program.experiments.end(),

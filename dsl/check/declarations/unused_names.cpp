@@ -210,8 +210,8 @@ void check_changed(Context& cx, const ast::Name& state, const std::set<std::stri
 /// Params and members of a block, model, metric, data or callback, and the locals of its functions.
 void check_items(Context& cx, const ast::Decl& decl, const std::vector<ast::Item>& items, const Reads& own,
                  const Reads& program) {
-  const auto found = cx.objects.find(&decl);
-  if (found == cx.objects.end()) return;
+  const auto found = cx.declared.objects.find(&decl);
+  if (found == cx.declared.objects.end()) return;
   const ObjectInfo& object = *found->second;
   // Whether `compute_each` is asked, `average` says.
   const bool has_each = object.kind == Kind::Metric && object.fns.contains(kComputeEach);

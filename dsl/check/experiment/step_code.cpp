@@ -12,7 +12,7 @@ std::vector<uint32_t> run_by(uint32_t step, Context& cx) {
   std::set<uint32_t> seen = {step};
   std::vector<uint32_t> order = {step};
   for (size_t i = 0; i < order.size(); ++i) {
-    for (const uint32_t callee : cx.callees[order[i]]) {
+    for (const uint32_t callee : cx.declared.callees[order[i]]) {
       if (seen.insert(callee).second) order.push_back(callee);
     }
   }

@@ -32,7 +32,7 @@ void rename_arguments(diagnostics::Diagnostic& diagnostic, const std::vector<Giv
   const std::string name = diagnostic.fixes[0].replacement;
   const auto schedule = cx.graph.schedules.find(name);
   const Symbol* symbol = schedule != cx.graph.schedules.end() ? &schedule->second : cx.graph.find(scope.module, name);
-  const bool is_object = symbol != nullptr && cx.objects.contains(symbol->decl);
+  const bool is_object = symbol != nullptr && cx.declared.objects.contains(symbol->decl);
   if (symbol == nullptr || (symbol->fn == nullptr && !is_object)) return;
   std::vector<std::string> known;
   for (const ast::Param& param : symbol->fn != nullptr ? symbol->fn->params : written_params(*symbol->decl))
@@ -193,7 +193,7 @@ Expr default_of(const std::vector<ParamInfo>& params, size_t index, std::vector<
                 Scope& scope, GivenOnce* once) {
   Context& cx = scope.cx;
   const ParamInfo& param = params[index];
-  if (cx.broken_defaults.contains(param.initial)) return error_at(param.initial->span);
+  if (cx.told.broken_defaults.contains(param.initial)) return error_at(param.initial->span);
   std::vector<Local> locals;
   const bool is_library = cx.graph.modules[module].is_library;
   bool rests_on_errors = false;
@@ -206,7 +206,7 @@ Expr default_of(const std::vector<ParamInfo>& params, size_t index, std::vector<
   for (size_t i = 0; name != nullptr && i < before.size(); ++i) {
     if (params[i].name == name->name.text) value.span = before[i].span;
   }
-  if (value.type.is_error() && !rests_on_errors) cx.broken_defaults.insert(param.initial);
+  if (value.type.is_error() && !rests_on_errors) cx.told.broken_defaults.insert(param.initial);
   return value;
 }
 

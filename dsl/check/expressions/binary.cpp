@@ -194,7 +194,7 @@ bool may_be_equal(const Polynomial& left, const Polynomial& right, const Context
 bool is_told_in_line(Span place, const Type& left, const Type& right, Context& cx) {
   if (cx.is_trying) return false;
   const std::string a = cx.text(left), b = cx.text(right);
-  return !cx.told_dims.emplace(cx.line_of(place), std::min(a, b), std::max(a, b)).second;
+  return !cx.told.dims.emplace(cx.line_of(place), std::min(a, b), std::max(a, b)).second;
 }
 
 void report_clash(const Sign& sign, const ExprView& left, const ExprView& right, Scope& scope) {

@@ -114,7 +114,7 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
     cx.report(diag::recursion(site.name_span, fn.name).note("recursion is not part of edition 1"));
     return error_at(site.span);
   }
-  const bool is_too_deep = cx.open_bodies > kDeepest && !cx.callees.contains(fn.index);
+  const bool is_too_deep = cx.work.open_bodies > kDeepest && !cx.declared.callees.contains(fn.index);
   if (!is_too_deep) check_body_of(cx, fn);
   if (is_too_deep || fn.calls_deep >= kDeepest) {
     cx.report_too_deep(site.span, "of calls of functions");
@@ -171,7 +171,7 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
   if (!require_sizes(fn.result, binding, site.span, site.scope)) return error_at(site.span);
   Type result = substitute(fn.result, binding, cx);
   forget_unbound(result, free, cx);
-  if (site.scope.fn != 0) cx.callees[site.scope.fn].insert(fn.index);
+  if (site.scope.fn != 0) cx.declared.callees[site.scope.fn].insert(fn.index);
   ExprIds kept = cx.keep(std::move(args));
   Expr call = receiver ? Expr{std::move(result), site.span,
                               node::CallMethod{fn.index, cx.keep(std::move(*receiver)), std::move(kept)}}

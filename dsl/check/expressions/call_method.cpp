@@ -42,7 +42,7 @@ std::optional<Expr> call_optimizer(const ExprView& optimizer, const ast::Name& n
 /// `frozen(net).encode(x)`.
 std::optional<Expr> call_frozen_method(const ExprView& base, const ast::Field& field, const std::vector<Given>& given,
                                        Span span, Scope& scope) {
-  const std::optional<Expr> block = scope.cx.closures[base.type.decl - 1].frozen;
+  const std::optional<Expr> block = scope.cx.closures.all[base.type.decl - 1].frozen;
   if (!block || block->type.kind != Kind::Block) return std::nullopt;
   const ObjectInfo* object = find_object(scope.cx, Kind::Block, block->type.decl);
   const auto method = object->fns.find(field.name.text);

@@ -83,10 +83,10 @@ Expr closure_value(Closure closure, std::string name, Span span, Scope& scope) {
       closure.frames.back()[text] = copy_of(local, span, scope, copies);
     }
   }
-  scope.cx.closures.push_back(std::move(closure));
+  scope.cx.closures.all.push_back(std::move(closure));
   Type type = Type::of(Kind::Function);
   type.name = std::move(name);
-  type.decl = DeclIndex(scope.cx.closures.size());
+  type.decl = DeclIndex(scope.cx.closures.all.size());
   Expr value = {std::move(type), span, node::FnValue{}};
   for (auto& [local, old] : copies) value = let_in(local, std::move(old), std::move(value), span, scope.cx);
   return value;
@@ -117,43 +117,43 @@ ExprId with_self(ExprId id, ExprId object, Context& cx) {
 /// often than fits into memory: each call has its own copy of the code.
 class Application {
  public:
-  Application(const ExprView& callee, const ast::Expr* code, Span span, Context& cx) : cx_(cx) {
+  Application(const ExprView& callee, const ast::Expr* code, Span span, Context& cx) : closures_(cx.closures) {
     constexpr auto kMostWithin = 16;
     constexpr size_t kMostDeep = 200;
     constexpr size_t kMostCalls = 10'000;
     constexpr size_t kMostInAll = 100'000;
-    const bool was_too_many = cx.all_applications > kMostInAll;
-    if (cx.applied.empty()) {
-      cx.applications = 0;
-      cx.applied_at = span;
+    const bool was_too_many = closures_.applied_in_all > kMostInAll;
+    if (closures_.open.empty()) {
+      closures_.applied = 0;
+      closures_.outermost = span;
     }
-    if (std::count(cx.applied.begin(), cx.applied.end(), code) == kMostWithin && !cx.is_runaway) {
+    if (std::count(closures_.open.begin(), closures_.open.end(), code) == kMostWithin && !closures_.is_runaway) {
       cx.report(diag::recursion(span, callee.type.name).note("recursion is not part of edition 1"));
-      cx.is_runaway = true;
-    } else if (cx.applied.size() == kMostDeep && !cx.is_runaway) {
+      closures_.is_runaway = true;
+    } else if (closures_.open.size() == kMostDeep && !closures_.is_runaway) {
       cx.report(diag::nesting_too_deep(span, std::to_string(kMostDeep)));
-      cx.is_runaway = true;
-    } else if (++cx.applications == kMostCalls && !cx.is_runaway) {
-      cx.report(diag::stands_for_too_many(cx.applied_at, "10,000", "calls of lambdas")
+      closures_.is_runaway = true;
+    } else if (++closures_.applied == kMostCalls && !closures_.is_runaway) {
+      cx.report(diag::stands_for_too_many(closures_.outermost, "10,000", "calls of lambdas")
                     .help("a `fn` is called, and is not copied"));
-      cx.is_runaway = true;
-    } else if (++cx.all_applications > kMostInAll && !was_too_many && !cx.is_runaway) {
-      cx.report(diag::stands_for_too_many(cx.applied_at, "100,000", "calls of lambdas, with all before it")
+      closures_.is_runaway = true;
+    } else if (++closures_.applied_in_all > kMostInAll && !was_too_many && !closures_.is_runaway) {
+      cx.report(diag::stands_for_too_many(closures_.outermost, "100,000", "calls of lambdas, with all before it")
                     .help("a `fn` is called, and is not copied"));
     }
-    cx.is_runaway = cx.is_runaway || cx.all_applications > kMostInAll;
-    cx.applied.push_back(code);
+    closures_.is_runaway = closures_.is_runaway || closures_.applied_in_all > kMostInAll;
+    closures_.open.push_back(code);
   }
   ~Application() {
-    cx_.applied.pop_back();
-    if (cx_.applied.empty()) cx_.is_runaway = false;
+    closures_.open.pop_back();
+    if (closures_.open.empty()) closures_.is_runaway = false;
   }
   Application(const Application&) = delete;
   Application& operator=(const Application&) = delete;
-  bool may_go_on() const { return !cx_.is_runaway; }
+  bool may_go_on() const { return !closures_.is_runaway; }
 
  private:
-  Context& cx_;
+  Closures& closures_;
 };
 
 /// Whether a function speaks of locals that only its own expression makes: `f(x)` of
@@ -206,7 +206,7 @@ Expr frozen_value(CallSite& site) {
 
 Expr apply_closure(const ExprView& callee, std::vector<Given> given, Span span, Scope& scope) {
   Context& cx = scope.cx;
-  const Closure closure = cx.closures[callee.type.decl - 1];
+  const Closure closure = cx.closures.all[callee.type.decl - 1];
   const bool is_here = closure.fn == scope.fn && closure.owner == scope.owner;
   Expr result;
   if (closure.kind == Closure::Kind::Frozen) {

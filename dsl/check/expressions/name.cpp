@@ -64,7 +64,8 @@ Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
       }
       // Of its own file a default uses what is above it; of other files hparams come as they are needed.
       const bool is_below = symbol.module == scope.module && span.begin < symbol.span.begin;
-      const bool is_late = scope.place == Place::Hparam && (is_below || cx.defaults_in_work.contains(symbol.decl));
+      const bool is_late =
+          scope.place == Place::Hparam && (is_below || cx.declared.defaults_in_work.contains(symbol.decl));
       if (const Hparam* hparam = is_late ? nullptr : hparam_of(cx, symbol))
         return {hparam->type, span, node::Hparam{symbol.name}};
       if (is_late) {
@@ -75,14 +76,14 @@ Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
       return error_at(span);
     }
     case SymbolKind::Const: {
-      const auto found = cx.consts.find(symbol.decl);
-      if (found != cx.consts.end()) {
+      const auto found = cx.declared.consts.find(symbol.decl);
+      if (found != cx.declared.consts.end()) {
         Expr value = found->second;
         value.span = span;
         return value;
       }
       const auto* decl = symbol.decl->get<ast::Const>();
-      if (!cx.consts_in_work.insert(symbol.decl).second) {
+      if (!cx.declared.consts_in_work.insert(symbol.decl).second) {
         diagnostics::Diagnostic diagnostic = diag::recursion(span, symbol.name);
         diagnostic.message = "the value of `" + symbol.name + "` rests on itself";
         cx.report(std::move(diagnostic.label(symbol.span, "declared here")));
@@ -95,7 +96,7 @@ Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
       check_draws_nothing(value, "a constant", cx);
       if (holds_options(declared) && !value.type.is_error() && value.type != declared)
         value = {declared, value.span, node::Convert{cx.keep(std::move(value))}};
-      cx.consts[symbol.decl] = value;
+      cx.declared.consts[symbol.decl] = value;
       value.span = span;
       return value;
     }
@@ -156,7 +157,7 @@ bool is_told_missing(const Type& record, const std::string& field, Context& cx) 
   if (cx.is_trying) return false;
   Type fields = Type::of(Kind::Record);
   fields.fields = record.fields;
-  return cx.missing_fields.try_emplace({cx.text(fields), field}, record.kind).first->second != record.kind;
+  return cx.told.missing_fields.try_emplace({cx.text(fields), field}, record.kind).first->second != record.kind;
 }
 
 void report_not_in_module(const ast::Name& name, const std::string& module, Scope& scope) {

@@ -61,7 +61,7 @@ std::optional<std::pair<size_t, size_t>> find_swapped(const CallSite& site, cons
 
 /// `Linear` of `linear` in a member, or as an element of a chain that is applied.
 std::optional<std::string> layer_of(const CallSite& site) {
-  if (site.scope.place != Place::Member && site.scope.cx.applied.empty()) return std::nullopt;
+  if (site.scope.place != Place::Member && site.scope.cx.closures.open.empty()) return std::nullopt;
   std::string layer;
   for (size_t i = 0; i < site.name.size(); ++i) {
     const bool begins_word = i == 0 || site.name[i - 1] == '_';

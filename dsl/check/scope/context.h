@@ -4,7 +4,6 @@
 
 #include <deque>
 #include <tuple>
-#include <unordered_map>
 
 #include "dsl/check/check.h"
 #include "dsl/check/scope/declared.h"
@@ -17,9 +16,42 @@ namespace ltr::check {
 /// stack without end.
 inline constexpr uint32_t kDeepest = 256;
 
-/// How far the type behind a name has been read. It is read anew at each use, since each `?` in it is another, and its mistakes
-/// are reported once.
-enum class TypeNameState { New, InWork, Good, TooLarge, Bad };
+/// What was said already: it is said once.
+struct Told {
+  std::map<std::pair<std::string, std::string>, Kind> missing_fields;  ///< of which kind of value it was said first
+  std::set<std::string> fields;                               ///< that a record lacks, where one is wanted with them
+  std::set<std::pair<uint32_t, std::string>> qualifiers;      ///< by file: names that no file is imported as
+  std::set<std::tuple<Span, std::string, std::string>> dims;  ///< places where two sizes differ
+  std::set<std::pair<Span, std::string>> sizes;               ///< lines with a size that cannot be
+  std::set<const ast::Expr*> broken_defaults;                 ///< of parameters
+  bool is_too_deep = false;  ///< more than `kDeepest` levels: what is so further on waits for that
+};
+
+/// Functions without a declaration, and those of them that are being read: each application reads the code anew.
+struct Closures {
+  std::deque<Closure> all;
+  std::vector<const ast::Expr*> open;  ///< code that is being read, outermost first
+  Span outermost;                      ///< where that one stands
+  size_t applied = 0;                  ///< closures that were read for it
+  size_t applied_in_all = 0;           ///< and for all of the program
+  bool is_runaway = false;             ///< there are too many of them, which was said
+};
+
+/// How deep reading is, and how much was read: the limits are for programs of hostile size.
+struct Work {
+  uint32_t open_bodies = 0;  ///< functions whose bodies are being read, each for a call in the one before
+  uint32_t open_types = 0;   ///< names whose types are being read, each for the one before
+  uint32_t types_deep = 0;   ///< levels of names below the type in hand
+  size_t type_parts = 0;     ///< types that were read, parts of types too
+  size_t named_parts = 0;    ///< of these, what names of types stand for
+};
+
+/// The `...` of signatures, by number.
+struct Groups {
+  uint32_t next = 1;
+  std::map<uint32_t, AtomId> counts;  ///< how many numbers it stands for, of those that were asked for
+  std::map<uint32_t, AtomId> ranks;   ///< and how many dims
+};
 
 struct Context {
   const source::SourceManager& sources;
@@ -27,40 +59,14 @@ struct Context {
   const resolve::ModuleGraph& graph;
   const DataFiles* files = nullptr;
   Program program;
-  std::map<const ast::Decl*, std::unique_ptr<ObjectInfo>> objects;
-  std::map<std::pair<Kind, DeclIndex>, ObjectInfo*> objects_of_kind;  ///< the same, in the order of the program
-  std::map<const ast::Fn*, std::unique_ptr<FnInfo>> fns;
-  std::map<const ast::Decl*, TypeNameState> type_names;
-  std::map<const ast::Decl*, Expr> consts;
-  std::set<const ast::Decl*> consts_in_work;                           ///< to stop a constant that mentions itself
-  std::map<std::string, uint32_t> calls;                               ///< index into Program::calls
-  std::set<const ast::Expr*> broken_defaults;                          ///< of parameters, whose mistake was reported
-  std::set<const ast::Decl*> defaults_in_work;                         ///< to stop an hparam whose default mentions it
-  std::vector<Requirement> facts;                                      ///< `where` clauses of hparams
-  std::map<std::pair<std::string, std::string>, Kind> missing_fields;  ///< of which kind of value it was said first
-  std::set<std::string> told_fields;                           ///< that a record lacks, where one is wanted with them
-  std::set<std::pair<uint32_t, std::string>> told_qualifiers;  ///< by file: names that no file is imported as
-  std::set<std::tuple<Span, std::string, std::string>> told_dims;  ///< places where two sizes differ
-  std::set<std::pair<Span, std::string>> told_sizes;               ///< lines with a size that cannot be
-  std::deque<ast::Fn> synthetic;                                   ///< functions made of hooks and tests
-  std::deque<Closure> closures;
-  std::vector<const ast::Expr*> applied;  ///< code of closures that is being read, outermost first
-  size_t applications = 0;                ///< closures that were read for the outermost one
-  size_t all_applications = 0;            ///< and for all of the program
-  Span applied_at;                        ///< where that one stands
-  bool is_runaway = false;                ///< there are too many of them, which was said
-  bool is_trying = false;                 ///< a call is read as it is not written, to find out what is wrong with it
-  bool is_depth_told = false;             ///< more than `kDeepest` levels: what is so further on waits for that
-  uint32_t open_bodies = 0;               ///< functions whose bodies are being read, each for a call in the one before
-  uint32_t open_types = 0;                ///< names whose types are being read, each for the one before
-  uint32_t types_deep = 0;                ///< levels of names below the type in hand
-  size_t type_parts = 0;                  ///< types that were read, parts of types too
-  size_t named_parts = 0;                 ///< of these, what names of types stand for
-  uint32_t next_key = 1;
-  uint32_t next_group = 1;
-  std::map<uint32_t, std::set<uint32_t>> callees;  ///< fn -> fns it calls, for recursion and randomness
-  std::map<uint32_t, AtomId> group_counts;  ///< how many numbers a `...` stands for, of those that were asked for
-  std::map<uint32_t, AtomId> group_ranks;   ///< and how many dims
+  std::vector<Requirement> facts;  ///< `where` clauses of hparams
+  Declared declared;
+  Told told;
+  Closures closures;
+  Work work;
+  Groups groups;
+  uint32_t next_key = 1;   ///< of atoms that are not hparams
+  bool is_trying = false;  ///< a call is read as it is not written, to find out what is wrong with it
 
   ExprId keep(Expr expr) { return program.exprs.add(std::move(expr)); }
   ExprIds keep(std::vector<Expr> list) {
@@ -72,7 +78,7 @@ struct Context {
   void report(diagnostics::Diagnostic diagnostic) { sink->report(std::move(diagnostic)); }
   /// E0008 for the first of all that are too deep; `what` has the levels.
   void report_too_deep(Span span, const std::string& what) {
-    if (!is_trying && !std::exchange(is_depth_told, true))
+    if (!is_trying && !std::exchange(told.is_too_deep, true))
       report(diag::nesting_too_deep(span, std::to_string(kDeepest)).note("{}", what));
   }
   std::string text(const Type& type) const { return to_text(type, program.atoms); }
@@ -91,12 +97,12 @@ struct Context {
 /// Takes what is reported while it lives, which is not told by that.
 class Aside {
  public:
-  Aside(Context& cx, diagnostics::Sink& into) : cx_(cx), outer_(cx.sink), is_depth_told_(cx.is_depth_told) {
+  Aside(Context& cx, diagnostics::Sink& into) : cx_(cx), outer_(cx.sink), is_too_deep_(cx.told.is_too_deep) {
     cx_.sink = &into;
   }
   ~Aside() {
     cx_.sink = outer_;
-    cx_.is_depth_told = is_depth_told_;
+    cx_.told.is_too_deep = is_too_deep_;
   }
   Aside(const Aside&) = delete;
   Aside& operator=(const Aside&) = delete;
@@ -104,7 +110,7 @@ class Aside {
  private:
   Context& cx_;
   diagnostics::Sink* outer_;
-  bool is_depth_told_;
+  bool is_too_deep_;
 };
 
 }  // namespace ltr::check

@@ -2,6 +2,7 @@
 
 // What `check` knows of declarations before and while their code is read.
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -108,6 +109,23 @@ struct Closure {
   uint32_t fn = 0;  ///< whose locals it may read
   ObjectInfo* owner = nullptr;
   std::vector<std::map<std::string, LocalId>> frames;
+};
+
+/// How far the type behind a name has been read. It is read anew at each use, since each `?` in it is another, and its mistakes
+/// are reported once.
+enum class TypeNameState { New, InWork, Good, TooLarge, Bad };
+
+/// What was read of declarations so far; what is in work is there to stop what mentions itself.
+struct Declared {
+  std::map<const ast::Decl*, std::unique_ptr<ObjectInfo>> objects;
+  std::map<std::pair<Kind, DeclIndex>, ObjectInfo*> objects_of_kind;  ///< the same, in the order of the program
+  std::map<const ast::Fn*, std::unique_ptr<FnInfo>> fns;
+  std::map<uint32_t, std::set<uint32_t>> callees;  ///< fn -> fns it calls, for recursion and randomness
+  std::deque<ast::Fn> synthetic;                   ///< functions made of hooks and tests
+  std::map<const ast::Decl*, TypeNameState> type_names;
+  std::map<const ast::Decl*, Expr> consts;
+  std::set<const ast::Decl*> consts_in_work;
+  std::set<const ast::Decl*> defaults_in_work;  ///< of hparams
 };
 
 }  // namespace ltr::check

@@ -25,7 +25,7 @@ bool help_qualifier(diagnostics::Diagnostic& diagnostic, const std::string& name
   const std::string rest = name.substr(dot + 1);
   for (const auto& [alias, target] : file.aliases) {
     if (!has(cx.graph.modules[target], rest, space)) continue;
-    if (!cx.told_qualifiers.emplace(module, qualifier).second) return false;
+    if (!cx.told.qualifiers.emplace(module, qualifier).second) return false;
     diagnostic.help("the file that has it is imported as `{}`: `{}.{}`", alias, alias, rest)
         .guess({span.source, span.begin, span.begin + uint32_t(qualifier.size())}, alias);
     return true;
@@ -33,7 +33,7 @@ bool help_qualifier(diagnostics::Diagnostic& diagnostic, const std::string& name
   std::vector<std::string> aliases;
   for (const auto& [alias, target] : file.aliases) aliases.push_back(alias);
   if (const auto near = diagnostics::suggest(qualifier, aliases)) {
-    if (!cx.told_qualifiers.emplace(module, qualifier).second) return false;
+    if (!cx.told.qualifiers.emplace(module, qualifier).second) return false;
     diagnostic.help("did you mean `{}`?", *near + "." + rest)
         .fix({span.source, span.begin, span.begin + uint32_t(qualifier.size())}, *near);
   }

@@ -13,8 +13,8 @@ Span Context::line_of(Span place) const {
 }
 
 bool Context::is_size_new(Span use, const std::string& size) {
-  const std::pair told(line_of(use), size);
-  return is_trying ? !told_sizes.contains(told) : told_sizes.insert(told).second;
+  const std::pair here(line_of(use), size);
+  return is_trying ? !told.sizes.contains(here) : told.sizes.insert(here).second;
 }
 
 Scope Scope::in_file_of(Span span) const {

@@ -210,7 +210,7 @@ Expr convert_record(Expr expr, const Type& wanted, Scope& scope, const char* wha
     if (field_named(expr.type, field.name) != nullptr) continue;
     scope.cx.report(diag::unknown_field(expr.span, scope.cx.text(expr.type), field.name)
                         .note("{} is wanted", scope.cx.text(wanted)));
-    if (!scope.cx.is_trying) scope.cx.told_fields.insert(field.name);
+    if (!scope.cx.is_trying) scope.cx.told.fields.insert(field.name);
     return error_at(expr.span);
   }
   auto* record = expr.get<node::Record>();

@@ -96,7 +96,7 @@ Polynomial size_of_group(std::map<uint32_t, AtomId>& known, uint32_t group, Cont
 Polynomial count_of(const std::vector<Dim>& dims, Context& cx) {
   Polynomial count = 1;
   for (const Dim& dim : dims) {
-    const Polynomial size = dim.group == 0 ? dim.size : size_of_group(cx.group_counts, dim.group, cx);
+    const Polynomial size = dim.group == 0 ? dim.size : size_of_group(cx.groups.counts, dim.group, cx);
     count = cx.program.atoms.multiply(count, size);
   }
   return count;
@@ -106,7 +106,7 @@ Polynomial rank_of(const std::vector<Dim>& dims, Context& cx) {
   const auto is_one = [](const Dim& dim) { return dim.group == 0; };
   Polynomial rank = int64_t(std::count_if(dims.begin(), dims.end(), is_one));
   for (const Dim& dim : dims) {
-    if (!is_one(dim)) rank = rank + size_of_group(cx.group_ranks, dim.group, cx);
+    if (!is_one(dim)) rank = rank + size_of_group(cx.groups.ranks, dim.group, cx);
   }
   return rank;
 }

@@ -71,7 +71,7 @@ void forget(const ExprView& value, diagnostics::Diagnostic& told, Scope& scope) 
   } else if (const Symbol* constant = constant_of(value, scope)) {
     const Span written = constant->decl->get<ast::Const>()->value.span;
     told.label(written, "the value of `{}`", constant->name);
-    cx.consts[constant->decl] = {Type::error(), written, node::Error{}};
+    cx.declared.consts[constant->decl] = {Type::error(), written, node::Error{}};
   }
 }
 

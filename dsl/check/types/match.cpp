@@ -41,7 +41,7 @@ void report_false(const Requirement& requirement, Span use, Context& cx) {
   } else if (requirement.kind == Requirement::Kind::Equal && !requirement.is_where) {
     // Two layers in each other's place differ twice in the same two sizes.
     const std::string left = cx.text(requirement.left), right = cx.text(requirement.right);
-    if (!cx.is_trying && !cx.told_dims.emplace(use, std::min(left, right), std::max(left, right)).second) return;
+    if (!cx.is_trying && !cx.told.dims.emplace(use, std::min(left, right), std::max(left, right)).second) return;
     const std::string message = "the dims " + values_text(requirement, cx) + " differ";
     const Span origin = requirement.origin;
     // A call that gives nothing chose none of the sizes: what asks for them is the place.
@@ -315,9 +315,9 @@ struct Matcher {
       if (!match_group(bound->second, middle, before, param, argument)) return false;
     } else {
       binding.groups[group] = middle;
-      if (const auto count = cx().group_counts.find(group); count != cx().group_counts.end())
+      if (const auto count = cx().groups.counts.find(group); count != cx().groups.counts.end())
         binding.dims[count->second] = count_of(middle, cx());
-      if (const auto rank = cx().group_ranks.find(group); rank != cx().group_ranks.end())
+      if (const auto rank = cx().groups.ranks.find(group); rank != cx().groups.ranks.end())
         binding.dims[rank->second] = rank_of(middle, cx());
     }
     for (size_t i = 0; i < after; ++i) {

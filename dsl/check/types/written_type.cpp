@@ -111,7 +111,7 @@ Type check_dims(const ast::NamedType& named, Element element, Scope& scope) {
                          : scope.info != nullptr    ? scope.info->group
                                                     : 0;
         if (group == 0) {
-          group = scope.cx.next_group++;
+          group = scope.cx.groups.next++;
           if (scope.info != nullptr) scope.info->group = group;
         }
         dims.push_back({.size = {}, .group = group});
@@ -139,10 +139,11 @@ constexpr size_t kMostPartsInAll = 500'000;
 
 /// The type that a name of the program stands for.
 Type named_type(const Symbol& symbol, Span use, Context& cx) {
-  TypeNameState& state = cx.type_names[symbol.decl];
-  if (state == TypeNameState::Bad || cx.named_parts > kMostPartsInAll) return Type::error();
+  Work& work = cx.work;
+  TypeNameState& state = cx.declared.type_names[symbol.decl];
+  if (state == TypeNameState::Bad || work.named_parts > kMostPartsInAll) return Type::error();
   if (state == TypeNameState::TooLarge) {
-    cx.type_parts += kMostParts;  // What holds it is too large too.
+    work.type_parts += kMostParts;  // What holds it is too large too.
     return Type::error();
   }
   if (state == TypeNameState::InWork) {
@@ -150,28 +151,28 @@ Type named_type(const Symbol& symbol, Span use, Context& cx) {
     state = TypeNameState::Bad;
     return Type::error();
   }
-  if (cx.open_types > kDeepest) {
+  if (work.open_types > kDeepest) {
     cx.report_too_deep(use, "of names of types");
     return Type::error();
   }
   const bool is_new = state == TypeNameState::New;
-  const size_t errors = cx.sink->error_count(), parts = cx.type_parts;
-  const uint32_t deep_beside = std::exchange(cx.types_deep, 0);
+  const size_t errors = cx.sink->error_count(), parts = work.type_parts;
+  const uint32_t deep_beside = std::exchange(work.types_deep, 0);
   state = TypeNameState::InWork;
-  ++cx.open_types;
+  ++work.open_types;
   std::vector<Local> locals;
   Scope scope{.cx = cx, .module = symbol.module, .place = Place::Const, .locals = locals};
   Type type = check_type(symbol.decl->get<ast::TypeName>()->type, scope);
-  --cx.open_types;
-  const bool is_too_deep = cx.types_deep >= kDeepest, is_too_large = cx.type_parts - parts > kMostParts;
+  --work.open_types;
+  const bool is_too_deep = work.types_deep >= kDeepest, is_too_large = work.type_parts - parts > kMostParts;
   if (is_too_deep) cx.report_too_deep(symbol.span, "of names of types");
   // The next that doubles it so often would say the same.
-  if (is_too_large && !std::exchange(cx.is_depth_told, true))
+  if (is_too_large && !std::exchange(cx.told.is_too_deep, true))
     cx.report(diag::stands_for_too_many(symbol.span, "100,000", "types"));
-  if (cx.open_types == 0) cx.named_parts += cx.type_parts - parts;
-  if (cx.named_parts > kMostPartsInAll && !std::exchange(cx.is_depth_told, true))
+  if (work.open_types == 0) work.named_parts += work.type_parts - parts;
+  if (work.named_parts > kMostPartsInAll && !std::exchange(cx.told.is_too_deep, true))
     cx.report(diag::stands_for_too_many(use, "500,000", "types, with all that names of types stand for before it"));
-  cx.types_deep = std::max(deep_beside, cx.types_deep + 1);
+  work.types_deep = std::max(deep_beside, work.types_deep + 1);
   if (state == TypeNameState::InWork) state = TypeNameState::Good;
   if (is_too_deep || (is_new && cx.sink->error_count() != errors)) state = TypeNameState::Bad;
   if (is_too_large) state = TypeNameState::TooLarge;
@@ -262,7 +263,7 @@ Type check_stream(const ast::AppliedType& applied, Span span, Scope& scope) {
 }  // namespace
 
 Type check_type(const ast::TypeExpr& type, Scope& scope) {
-  ++scope.cx.type_parts;
+  ++scope.cx.work.type_parts;
   if (const auto* named = type.get<ast::NamedType>()) return check_named(type, *named, scope);
   if (const auto* applied = type.get<ast::AppliedType>()) {
     if (applied->name.text == "stream") return check_stream(*applied, type.span, scope);
@@ -288,7 +289,7 @@ Type check_type(const ast::TypeExpr& type, Scope& scope) {
     Type result = Type::of(Kind::Function);
     result.name = "block";
     Scope inner = scope;
-    inner.signature_group = scope.cx.next_group++;
+    inner.signature_group = scope.cx.groups.next++;
     for (const ast::Name& binder : block->binders) {
       const AtomId atom = scope.cx.program.atoms.variable(binder.text, scope.cx.next_key++, false, false, true);
       inner.dim_names[binder.text] = atom;

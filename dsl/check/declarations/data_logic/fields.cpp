@@ -78,7 +78,7 @@ bool counts_lengths(const DataObject& data, const std::string& field, const Prog
 }  // namespace
 
 void check_fields(Context& cx) {
-  for (const auto& [place, object] : cx.objects_of_kind) {
+  for (const auto& [place, object] : cx.declared.objects_of_kind) {
     const auto* data = object->decl->get<ast::Data>();
     if (data == nullptr || object->is_damaged || cx.graph.modules[object->module].is_library) continue;
     for (const ast::FieldType& field : data->batch_fields) {

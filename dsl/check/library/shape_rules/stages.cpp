@@ -35,7 +35,7 @@ bool equal_records(const Type& left, const Type& right) {
 FnInfo* lambda_function(const ast::Lambda& lambda, const Type& record, CallSite& site) {
   Scope& scope = site.scope;
   Context& cx = scope.cx;
-  ast::Fn& written = cx.synthetic.emplace_back();
+  ast::Fn& written = cx.declared.synthetic.emplace_back();
   written.name = {"lambda", lambda.param.span};
   written.value = *lambda.value;
   auto made = std::make_unique<FnInfo>();
