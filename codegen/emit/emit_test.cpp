@@ -71,7 +71,7 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 TEST_CASE("the examples become C++") {
   for (const char* name : {"iris", "mnist", "keras_cnn", "forecast", "gan", "char_gpt"}) {
-    const std::string path = std::string(LTR_EXAMPLES_DIR) + "/" + name + ".ltr";
+    const std::string path = std::string(LTR_SOURCE_DIR) + "/examples/" + name + ".ltr";
     CAPTURE(name);
     Lowered lowered;
     diagnostics::Sink sink;
