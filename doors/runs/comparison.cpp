@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "doors/number.h"
 
@@ -25,6 +26,33 @@ int64_t last_step(const Run& run) {
   for (const RunEvent& one : run.events) last = std::max(last, one.step);
   return last;
 }
+
+/// Names in the order in which people count: `recall/2` stands in front of `recall/10`.
+struct Counted {
+  static size_t digits(std::string_view text) { return std::min(text.find_first_not_of("0123456789"), text.size()); }
+
+  bool operator()(std::string_view one, std::string_view other) const {
+    while (!one.empty() && !other.empty()) {
+      const size_t left = digits(one), right = digits(other);
+      if (left > 0 && right > 0) {
+        const auto number = [](std::string_view text) {
+          return text.substr(std::min(text.find_first_not_of('0'), text.size() - 1));
+        };
+        const std::string_view a = number(one.substr(0, left)), b = number(other.substr(0, right));
+        if (a.size() != b.size()) return a.size() < b.size();
+        if (a != b) return a < b;
+        if (left != right) return left < right;
+        one.remove_prefix(left);
+        other.remove_prefix(right);
+      } else {
+        if (one.front() != other.front()) return one.front() < other.front();
+        one.remove_prefix(1);
+        other.remove_prefix(1);
+      }
+    }
+    return one.size() < other.size();
+  }
+};
 
 template <class Cell>
 Row row_of(std::string name, std::span<const Run> runs, const Cell& cell) {
@@ -91,8 +119,8 @@ Comparison compare_runs(std::span<const Run> runs) {
   }));
   out.about.push_back(row_of("best", runs, best_text));
 
-  std::set<std::string> settings;
-  std::set<std::string> series;
+  std::set<std::string, Counted> settings;
+  std::set<std::string, Counted> series;
   for (const Run& run : runs) {
     for (const auto& [path, entry] : run.config.items()) settings.insert(path);
     for (const Series& one : run.series) series.insert(one.name);

@@ -197,6 +197,17 @@ TEST_CASE("a comparison shows the settings that differ, and the last values of a
   CHECK(duration_text(125) == "2 min 05 s");
 }
 
+TEST_CASE("rows of a comparison stand in the order in which people count") {
+  Run run;
+  run.config = run.about = nlohmann::json::object();
+  for (const char* name : {"recall/10", "recall/2", "recall/02", "recall", "f1", "recall/2/b", "recall/1"})
+    run.series.push_back({name, {{1, 0, 0, 1}}});
+  std::vector<std::string> names;
+  for (const Row& row : compare_runs(std::vector<Run>{run}).results) names.push_back(row.name);
+  CHECK(names ==
+        std::vector<std::string>{"f1", "recall", "recall/1", "recall/2", "recall/2/b", "recall/02", "recall/10"});
+}
+
 TEST_CASE("no name or text of a run becomes a part of its page") {
   Run run;
   run.name = "</title><script>1</script>";

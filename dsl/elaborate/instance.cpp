@@ -72,8 +72,7 @@ std::vector<WeightId> Tree::weights_at(const std::string& path) const {
 Size count_elements(const std::vector<Size>& dims) {
   int64_t count = 1;
   for (const Size& dim : dims) {
-    if (!dim) return std::nullopt;
-    count *= *dim;
+    if (!dim || __builtin_mul_overflow(count, *dim, &count)) return std::nullopt;
   }
   return count;
 }

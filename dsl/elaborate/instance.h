@@ -68,7 +68,7 @@ struct Value {
   const Value* find(const std::string& name) const;
 };
 
-/// The product of the sizes, if all are known.
+/// The product of the sizes, if all are known and 64 bits hold it.
 Size count_elements(const std::vector<Size>& dims);
 
 /// A path is of a place: where a member, an element, a field or an argument that is built lies below the root of the tree,

@@ -15,6 +15,13 @@ TEST_CASE("weights: private members leave no segment in a name") {
   CHECK(weight_name("rnn._l.*.weight_ih") == "rnn.weight_ih_l*");
 }
 
+TEST_CASE("sizes: how many elements there are") {
+  CHECK(count_elements({3, 4}) == 12);
+  CHECK(count_elements({}) == 1);
+  CHECK_FALSE(count_elements({3, std::nullopt}));
+  CHECK_FALSE(count_elements({4'000'000'000'000'000'000, 4}));
+}
+
 TEST_CASE("weights: below a place") {
   CHECK(below("", "net") == "net");
   CHECK(below("net", "0") == "net.0");

@@ -6,34 +6,21 @@ short, a schedule that is out of force, and fewer batches than there are rates. 
 Lightning's: where numpy's gradient of the smoothed losses, without the first ten and the last, is least.
 Needs torch and safetensors (exit 77 without); LTRC and LTR_SOURCE say which compiler and sources.
 """
-import csv
 import pathlib
-import subprocess
 import sys
 import tempfile
 
-try:
-    import numpy
-    import torch
-    from safetensors.torch import load_file
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
+from twin import TOPOLOGY, TRAIN, fit, points, rows, run_of, tensors, torch, weights  # noqa: E402
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "run/support"))
-from harness import LTRC  # noqa: E402
+import numpy  # noqa: E402
 
 TOLERANCE = 1e-9
 COUNT, SIZE, ROWS = 107, 10, 3
 
 PROGRAM = f"""ltr 1
 hparam lr: float = 1e-3
-data Points() {{
-  batch[B] {{ x: float[B, 3], y: float[B, 1] }}
-  fn point(s: {{i: int}}) -> {{x: float[3], y: float[1]}} =
-    (x = stack([0.01 * s.i, 0.5 - 0.02 * s.i, 0.25 * (s.i % 4)]), y = full(1, 0.03 * (s.i % 31)))
-  train = synthetic({COUNT}, point) |> collate({SIZE})
-}}
+{points(COUNT, SIZE)}
 model Net(lr: float) {{
   net = [Linear(3, 16), tanh, Linear(16, 1)]
   optimizer opt = AdamW(net.weights, lr = lr, weight_decay = 0.02) {{
@@ -41,13 +28,9 @@ model Net(lr: float) {{
     schedule = cosine(warmup = 7 steps)
     group "@bias" {{ lr = lr * 0.25 }}
   }}
-  step train[B](x: float[B, 3], y: float[B, 1]) {{
-    loss = mean((net(x) - y) ** 2)
-    minimize loss
-    log loss
-  }}
+  {TRAIN}
 }}
-topology wide {{ devices = cpu, precision = f64 }}
+{TOPOLOGY}
 experiment curve {{
   data = Points()
   model = Net(lr)
@@ -57,18 +40,9 @@ experiment curve {{
 """
 
 
-def ltr(folder, *options):
-    done = subprocess.run([LTRC, "run", folder / "curve.ltr", "fit", "--threads", "1", "--no-bar", *options], cwd=folder, capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"exit {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
-
-
 def windows():
     """Batches of one update after another; the stream goes round."""
-    i = torch.arange(COUNT, dtype=torch.float64)
-    x = torch.stack([0.01 * i, 0.5 - 0.02 * i, 0.25 * (i % 4)], 1)
-    y = (0.03 * (i % 31)).unsqueeze(1)
+    x, y = tensors(COUNT, torch.float64)
     batches = [(x[at:at + SIZE], y[at:at + SIZE]) for at in range(0, COUNT, SIZE)]
     while True:
         yield from (batches[at:at + ROWS] for at in range(0, len(batches), ROWS))
@@ -106,16 +80,16 @@ def suggestion(rates, losses):
 
 with tempfile.TemporaryDirectory(prefix="ltr-") as name:
     folder = pathlib.Path(name)
-    (folder / "curve.ltr").write_text(PROGRAM)
+    program = folder / "curve.ltr"
+    program.write_text(PROGRAM)
     # Weights are saved after an update at the earliest; one with these rates changes no digit of them.
-    ltr(folder, "--steps", "1", "--lr", "1e-300", "--set", "model.opt.weight_decay=0", "--set", "model.opt.schedule=none", "--out", "initial")
-    w = load_file(folder / "initial/curve/0001/checkpoints/last/weights.safetensors")
-    said = ltr(folder, "--find-lr", "--out", "found")
-    with open(folder / "found/curve/find_lr.csv") as file:
-        rows = list(csv.DictReader(file))
-rates = [float(row["lr"]) for row in rows]
+    fit(program, "--steps", "1", "--lr", "1e-300", "--set", "model.opt.weight_decay=0", "--set", "model.opt.schedule=none", "--out", "initial")
+    w = weights(run_of(folder, "initial"))
+    said = fit(program, "--find-lr", "--out", "found")
+    tried = rows(folder / "found/curve/find_lr.csv")
+rates = [float(row["lr"]) for row in tried]
 wanted = torch_losses(w, rates)
-worst = max(abs(float(row["loss"]) - loss) / abs(loss) for row, loss in zip(rows, wanted))
+worst = max(abs(float(row["loss"]) - loss) / abs(loss) for row, loss in zip(tried, wanted))
 found, best = float(said.splitlines()[-1].split()[1]), suggestion(rates, wanted)
-print(f"{len(rows)} rates, largest difference {worst:.1e}; suggested {found:g}, by numpy {best:.4g}")
-sys.exit(0 if len(rows) == 100 and worst <= TOLERANCE and abs(found / best - 1) < 1e-3 else 1)
+print(f"{len(tried)} rates, largest difference {worst:.1e}; suggested {found:g}, by numpy {best:.4g}")
+sys.exit(0 if len(tried) == 100 and worst <= TOLERANCE and abs(found / best - 1) < 1e-3 else 1)

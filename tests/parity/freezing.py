@@ -4,32 +4,18 @@ held. Every loss of 6 epochs, in f64 within 1e-10 and in f32 within 1e-5 of the 
 
 Needs torch and safetensors (exit 77 without); LTRC and LTR_SOURCE say which compiler and sources.
 """
-import csv
 import pathlib
-import subprocess
 import sys
 import tempfile
 
-try:
-    import torch
-    from safetensors.torch import load_file
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "run/support"))
-from harness import LTRC  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
+from twin import TOPOLOGY, TRAIN, columns, far, fit, points, run_of, tensors, torch, weights  # noqa: E402
 
 COUNT, SIZE, EPOCHS = 48, 8, 6
 STEPS = COUNT // SIZE
 
 PROGRAM = f"""ltr 1
-data Points() {{
-  batch[B] {{ x: float[B, 3], y: float[B, 1] }}
-  fn point(s: {{i: int}}) -> {{x: float[3], y: float[1]}} =
-    (x = stack([0.01 * s.i, 0.5 - 0.02 * s.i, 0.25 * (s.i % 4)]), y = full(1, 0.03 * (s.i % 31)))
-  train = synthetic({COUNT}, point) |> collate({SIZE})
-}}
+{points(COUNT, SIZE)}
 callback Begin() {{ on train_start {{ save("begin") }} }}
 model Net() {{
   net = [Linear(3, 16), BatchNorm1d(16), tanh, Linear(16, 1)]
@@ -37,13 +23,9 @@ model Net() {{
     schedule = cosine(total = {STEPS * EPOCHS} steps)
     group "*.bias" {{ weight_decay = 0 }}
   }}
-  step train[B](x: float[B, 3], y: float[B, 1]) {{
-    loss = mean((net(x) - y) ** 2)
-    minimize loss
-    log loss
-  }}
+  {TRAIN}
 }}
-topology wide {{ devices = cpu, precision = f64 }}
+{TOPOLOGY}
 experiment curve {{
   data = Points(), model = Net(), topology = wide
   trainer {{ epochs = {EPOCHS}, log_every = 1 }}
@@ -67,37 +49,25 @@ HOLDS = {
 }
 
 
-def ltr(folder, name, out, *options):
-    done = subprocess.run([LTRC, "run", folder / name, "fit", "--threads", "1", "--no-bar", "--out", out, *options], cwd=folder, capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"exit {done.returncode}\n{done.stdout}{done.stderr}")
-    run_folder = folder / out / "curve/0001"
-    with open(run_folder / "metrics.csv") as file:
-        losses = [float(row["train/loss"]) for row in csv.DictReader(file) if row["train/loss"]]
-    return losses, load_file(run_folder / "checkpoints/begin/weights.safetensors")
-
-
 def torch_curve(begin, dtype, make, share, rests):
     net = torch.nn.Sequential(torch.nn.Linear(3, 16), torch.nn.BatchNorm1d(16), torch.nn.Tanh(), torch.nn.Linear(16, 1)).to(dtype)
     net.load_state_dict({name.removeprefix("net."): value for name, value in begin.items()})
-    weights = {f"net.{name}": weight for name, weight in net.named_parameters()}
+    trained = {f"net.{name}": weight for name, weight in net.named_parameters()}
     # One group for each weight: its own rate and weight decay.
-    optimizer = make([{"params": [weight], **({"weight_decay": 0.0} if name.endswith("bias") else {})} for name, weight in weights.items()])
+    optimizer = make([{"params": [weight], **({"weight_decay": 0.0} if name.endswith("bias") else {})} for name, weight in trained.items()])
     base = [group["lr"] for group in optimizer.param_groups]
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, STEPS * EPOCHS)
-    i = torch.arange(COUNT, dtype=torch.float64)
-    x = torch.stack([0.01 * i, 0.5 - 0.02 * i, 0.25 * (i % 4)], 1).to(dtype)
-    y = (0.03 * (i % 31)).unsqueeze(1).to(dtype)
+    x, y = tensors(COUNT, dtype)
     losses = []
     for update in range(STEPS * EPOCHS):
         epoch, at = update // STEPS, update * SIZE % COUNT
         net[1].train(not rests(epoch))
-        for weight, name in zip(weights.values(), weights):
+        for weight, name in zip(trained.values(), trained):
             weight.requires_grad_(share(name, epoch) is not None)
         loss = ((net(x[at:at + SIZE]) - y[at:at + SIZE]) ** 2).mean()
         loss.backward()
         of_schedule = [group["lr"] for group in optimizer.param_groups]
-        for group, name in zip(optimizer.param_groups, weights):
+        for group, name in zip(optimizer.param_groups, trained):
             group["lr"] *= share(name, epoch) or 0.0
         optimizer.step()
         for group, lr in zip(optimizer.param_groups, of_schedule):
@@ -107,13 +77,6 @@ def torch_curve(begin, dtype, make, share, rests):
         losses.append(loss.item())
     assert base == [group["initial_lr"] for group in optimizer.param_groups]
     return losses
-
-
-def far(found, wanted):
-    """Against the largest: of what is all but 0 rounding is the most."""
-    if len(found) != len(wanted):
-        return float("inf")
-    return max(abs(a - b) for a, b in zip(found, wanted)) / max(abs(b) for b in wanted)
 
 
 failed = False
@@ -126,8 +89,11 @@ with tempfile.TemporaryDirectory(prefix="ltr-") as place:
             for dtype, tolerance, options in ((torch.float64, 1e-10, ()),
                                               (torch.float32, 1e-5, ("--set", "topology.precision=f32", "--backend", "native")),
                                               (torch.float32, 1e-5, ("--set", "topology.precision=f32", "--backend", "torch"))):
-                losses, begin = ltr(folder, name, f"{number}{which}{options[-1:]}", *options)
-                off = far(losses, torch_curve(begin, dtype, make, share, rests))
+                out = f"{number}{which}{options[-1:]}"
+                fit(folder / name, "--out", out, *options)
+                run = run_of(folder, out)
+                losses = columns(run, "train/loss")["train/loss"]
+                off = far(losses, torch_curve(weights(run, "begin"), dtype, make, share, rests))
                 print(f"{holds}, {rule.split('(')[0]}, {dtype} {options[-1:]}: {len(losses)} losses, largest difference {off:.1e}")
                 failed = failed or not off <= tolerance
 sys.exit(1 if failed else 0)

@@ -5,34 +5,20 @@ follow each evaluation, in f64 within 1e-9 and in f32 within 1e-5, with and with
 
 Needs torch and safetensors (exit 77 without); LTRC and LTR_SOURCE say which compiler and sources.
 """
-import csv
 import pathlib
-import subprocess
 import sys
 import tempfile
 
-try:
-    import torch
-    from safetensors.torch import load_file
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
+from twin import TOPOLOGY, columns, fit, points, run_of, tensors, torch, weights  # noqa: E402
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "run/support"))
-from harness import LTRC  # noqa: E402
-
-COUNT, SIZE, UPDATES = 96, 16, 20
+COUNT, SIZE, UPDATES, PERIOD = 96, 16, 20, 7
 RULES = {"steps": ("max_iter = 3, lr = 0.5", {"max_iter": 3, "lr": 0.5}),
          "wolfe": ("max_iter = 3, line_search = strong_wolfe", {"max_iter": 3, "line_search_fn": "strong_wolfe"})}
 
 PROGRAM = f"""ltr 1
 hparam size: int = {SIZE}
-data Points(size: int) {{
-  batch[B] {{ x: float[B, 3], y: float[B, 1] }}
-  fn point(s: {{i: int}}) -> {{x: float[3], y: float[1]}} =
-    (x = stack([0.01 * s.i, 0.5 - 0.02 * (s.i % 7), 0.25 * (s.i % 4)]), y = full(1, 0.03 * (s.i % 31)))
-  train = synthetic({COUNT}, point) |> collate(size)
-}}
+{points(COUNT, "size", PERIOD)}
 model Net() {{
   net = [Linear(3, 8), MIDDLE, tanh, Linear(8, 1)]
   mae = MeanAbsoluteError()
@@ -46,30 +32,9 @@ model Net() {{
     log loss
   }}
 }}
-topology wide {{ devices = cpu, precision = f64 }}
+{TOPOLOGY}
 experiment curve {{ data = Points(size), model = Net(), topology = wide, trainer {{ steps = {UPDATES}, log_every = 1 }}, loggers {{ Csv() }} }}
 """
-
-
-def ltr(program, *options):
-    done = subprocess.run([LTRC, "run", program, "fit", "--threads", "1", "--no-bar", *options], cwd=program.parent, capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"exit {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout + done.stderr
-
-
-def newest(folder, name):
-    return folder / name / "curve/0001"
-
-
-def columns(folder, name):
-    with open(newest(folder, name) / "metrics.csv") as file:
-        rows = list(csv.DictReader(file))
-    return {key: [float(row[key]) for row in rows if row[key]] for key in rows[0] if key.startswith("train/")}
-
-
-def saved(folder, name):
-    return load_file(newest(folder, name) / "checkpoints/last/weights.safetensors")
 
 
 def torch_curve(start, dtype, arguments):
@@ -78,9 +43,7 @@ def torch_curve(start, dtype, arguments):
     for name in trained:
         w[name].requires_grad_()
     optimizer = torch.optim.LBFGS([w[name] for name in trained], **arguments)
-    i = torch.arange(COUNT, dtype=torch.float64)
-    x = torch.stack([0.01 * i, 0.5 - 0.02 * (i % 7), 0.25 * (i % 4)], 1).to(dtype)
-    y = (0.03 * (i % 31)).unsqueeze(1).to(dtype)
+    x, y = tensors(COUNT, dtype, PERIOD)
     mean, var = torch.zeros(8, dtype=dtype), torch.ones(8, dtype=dtype)
     losses, errors = [], []
     for update in range(UPDATES):
@@ -121,6 +84,9 @@ def check(title, holds, text=""):
 with tempfile.TemporaryDirectory(prefix="ltr-") as name:
     folder = pathlib.Path(name)
 
+    def series(out):
+        return columns(run_of(folder, out), "train/")
+
     def program(title, rule, middle):
         path = folder / title
         path.write_text(PROGRAM.replace("RULE", rule).replace("MIDDLE", middle))
@@ -128,31 +94,31 @@ with tempfile.TemporaryDirectory(prefix="ltr-") as name:
 
     # Weights are saved after an update at the earliest; one that goes no way changes no digit of them.
     still = program("still.ltr", "max_iter = 1, lr = 1e-300", "BatchNorm1d(8)")
-    ltr(still, "--steps", "1", "--out", "initial")
-    start = saved(folder, "initial")
+    fit(still, "--steps", "1", "--out", "initial")
+    start = weights(run_of(folder, "initial"))
     for rule, (written, arguments) in RULES.items():
         normed = program(f"{rule}.ltr", written, "BatchNorm1d(8)")
         for precision, dtype, tolerance in (("f64", torch.float64, 1e-9), ("f32", torch.float32, 1e-5)):
             title = f"{rule}, {precision}"
-            told = ltr(normed, "--out", title, "--set", f"topology.precision={precision}")
-            found = columns(folder, title)
+            told = fit(normed, "--out", title, "--set", f"topology.precision={precision}")
+            found = series(title)
             losses, errors, ends = torch_curve(start, dtype, arguments)
             check(f"{title}: losses", far(found["train/loss"], losses) <= tolerance, f"{far(found['train/loss'], losses):.1e}")
             whole = len(errors)
             check(f"{title}: a metric counts once", far(found["train/mae"][:whole], errors) <= max(tolerance, 1e-6))
             check(f"{title}: `print` is told once", told.count("\nstep\n") + told.startswith("step\n") == UPDATES or told.count("step\n") == UPDATES)
-            weights = saved(folder, title)
-            worst = max(far(weights[key].flatten().tolist(), ends[key].flatten().tolist()) for key in ends)
+            ends_here = weights(run_of(folder, title))
+            worst = max(far(ends_here[key].flatten().tolist(), ends[key].flatten().tolist()) for key in ends)
             check(f"{title}: weights and running values", worst <= 10 * tolerance, f"{worst:.1e}")
         dropped = program(f"{rule}-dropped.ltr", written, "Dropout(0.2)")
-        ltr(dropped, "--out", f"{rule} whole")
-        ltr(dropped, "--out", f"{rule} stopped", "--steps", "7")
-        ltr(dropped, "--out", f"{rule} stopped", "--resume", "last", "--steps", str(UPDATES))
-        check(f"{rule}: a resumed run", columns(folder, f"{rule} stopped") == columns(folder, f"{rule} whole"))
+        fit(dropped, "--out", f"{rule} whole")
+        fit(dropped, "--out", f"{rule} stopped", "--steps", "7")
+        fit(dropped, "--out", f"{rule} stopped", "--resume", "last", "--steps", str(UPDATES))
+        check(f"{rule}: a resumed run", series(f"{rule} stopped") == series(f"{rule} whole"))
         plain = program(f"{rule}-plain.ltr", written, "Identity()")
-        ltr(plain, "--out", f"{rule} one")
-        ltr(plain, "--out", f"{rule} two", "--nproc", "2", "--size", str(SIZE // 2))
-        one, two = columns(folder, f"{rule} one"), columns(folder, f"{rule} two")
+        fit(plain, "--out", f"{rule} one")
+        fit(plain, "--out", f"{rule} two", "--nproc", "2", "--size", str(SIZE // 2))
+        one, two = series(f"{rule} one"), series(f"{rule} two")
         worst = far(two["train/loss"], one["train/loss"])
         check(f"{rule}: two ranks", worst <= 1e-9, f"{worst:.1e}")
 sys.exit(1 if failed else 0)

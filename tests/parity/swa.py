@@ -4,33 +4,20 @@ the running values of their batch norms: in f64 within 1e-10, in f32 within 1e-5
 
 Needs torch and safetensors (exit 77 without); LTRC and LTR_SOURCE say which compiler and sources.
 """
-import csv
 import pathlib
-import subprocess
 import sys
 import tempfile
 
-try:
-    import torch
-    from safetensors.torch import load_file
-    from torch.optim.swa_utils import SWALR, AveragedModel, update_bn
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
+from twin import TOPOLOGY, TRAIN, columns, far, fit, points, run_of, tensors, torch, weights  # noqa: E402
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "run/support"))
-from harness import LTRC  # noqa: E402
+from torch.optim.swa_utils import SWALR, AveragedModel, update_bn  # noqa: E402
 
 COUNT, SIZE, EPOCHS, START, ANNEAL = 48, 8, 10, 6, 3
 STEPS = COUNT // SIZE
 
 PROGRAM = f"""ltr 1
-data Points() {{
-  batch[B] {{ x: float[B, 3], y: float[B, 1] }}
-  fn point(s: {{i: int}}) -> {{x: float[3], y: float[1]}} =
-    (x = stack([0.01 * s.i, 0.5 - 0.02 * s.i, 0.25 * (s.i % 4)]), y = full(1, 0.03 * (s.i % 31)))
-  train = synthetic({COUNT}, point) |> collate({SIZE})
-}}
+{points(COUNT, SIZE)}
 callback Begin() {{ on train_start {{ save("begin") }} }}
 model Net() {{
   net = [Linear(3, 16), BatchNorm1d(16), tanh, Linear(16, 1)]
@@ -38,13 +25,9 @@ model Net() {{
     schedule = cosine(total = {STEPS * EPOCHS} steps)
     group "*.bias" {{ lr = 0.02 }}
   }}
-  step train[B](x: float[B, 3], y: float[B, 1]) {{
-    loss = mean((net(x) - y) ** 2)
-    minimize loss
-    log loss
-  }}
+  {TRAIN}
 }}
-topology wide {{ devices = cpu, precision = f64 }}
+{TOPOLOGY}
 experiment curve {{
   data = Points(), model = Net(), topology = wide
   trainer {{ epochs = {EPOCHS}, log_every = 1 }}
@@ -52,17 +35,6 @@ experiment curve {{
   loggers {{ Csv() }}
 }}
 """
-
-
-def ltr(folder, name, out, *options):
-    done = subprocess.run([LTRC, "run", folder / name, "fit", "--threads", "1", "--no-bar", "--out", out, *options], cwd=folder, capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"exit {done.returncode}\n{done.stdout}{done.stderr}")
-    run_folder = folder / out / "curve/0001"
-    with open(run_folder / "metrics.csv") as file:
-        rows = [row for row in csv.DictReader(file) if row["train/loss"]]
-    columns = [[float(row[name]) for row in rows] for name in ("train/loss", "lr/opt/rest", "lr/opt/*.bias")]
-    return columns, load_file(run_folder / "checkpoints/begin/weights.safetensors"), load_file(run_folder / "checkpoints/last/averages.safetensors")
 
 
 def torch_run(begin, dtype, strategy):
@@ -73,9 +45,7 @@ def torch_run(begin, dtype, strategy):
     optimizer = torch.optim.SGD([{"params": rest}, {"params": biases, "lr": 0.02}], lr=0.1, momentum=0.9)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, STEPS * EPOCHS)
     averaged, swa = AveragedModel(net), None
-    i = torch.arange(COUNT, dtype=torch.float64)
-    x = torch.stack([0.01 * i, 0.5 - 0.02 * i, 0.25 * (i % 4)], 1).to(dtype)
-    y = (0.03 * (i % 31)).unsqueeze(1).to(dtype)
+    x, y = tensors(COUNT, dtype)
     losses, rates = [], []
     for epoch in range(EPOCHS):
         if epoch == START:
@@ -96,13 +66,6 @@ def torch_run(begin, dtype, strategy):
     return losses, rates, {f"net.{name}": value for name, value in averaged.module.state_dict().items()}
 
 
-def far(found, wanted):
-    """Against the largest: of what is all but 0 rounding is the most."""
-    if len(found) != len(wanted):
-        return float("inf")
-    return max(abs(a - b) for a, b in zip(found, wanted)) / max(abs(b) for b in wanted)
-
-
 failed = False
 with tempfile.TemporaryDirectory(prefix="ltr-") as place:
     folder = pathlib.Path(place)
@@ -110,10 +73,14 @@ with tempfile.TemporaryDirectory(prefix="ltr-") as place:
         (folder / f"{strategy}.ltr").write_text(PROGRAM.replace("STRATEGY", strategy))
         for dtype, tolerance, options in ((torch.float64, 1e-10, ()), (torch.float32, 1e-5, ("--set", "topology.precision=f32", "--backend", "native")),
                                           (torch.float32, 1e-5, ("--set", "topology.precision=f32", "--backend", "torch"))):
-            (losses, *rates), begin, averages = ltr(folder, f"{strategy}.ltr", f"{strategy}{options[-1:]}", *options)
-            wanted, wanted_rates, wanted_averages = torch_run(begin, dtype, of_torch)
+            out = f"{strategy}{options[-1:]}"
+            fit(folder / f"{strategy}.ltr", "--out", out, *options)
+            run = run_of(folder, out)
+            found, averages = columns(run, "train/loss", "lr/"), weights(run, file="averages.safetensors")
+            wanted, wanted_rates, wanted_averages = torch_run(weights(run, "begin"), dtype, of_torch)
+            losses = found["train/loss"]
             off = far(losses, wanted)
-            off_rate = max(far(own, [row[at] for row in wanted_rates]) for at, own in enumerate(rates))
+            off_rate = max(far(found[name], [row[at] for row in wanted_rates]) for at, name in enumerate(("lr/opt/rest", "lr/opt/*.bias")))
             off_mean = max(float((averages[name].double() - value.double()).abs().max() / value.double().abs().max().clamp(min=1e-12)) for name, value in wanted_averages.items())
             print(f"{strategy}, {dtype} {options[-1:]}: {len(losses)} losses within {off:.1e}, rates within {off_rate:.1e}, averages within {off_mean:.1e}")
             failed = failed or not (off <= tolerance and off_rate <= 1e-9 and off_mean <= 5 * tolerance and averages.keys() == wanted_averages.keys())

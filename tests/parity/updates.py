@@ -5,32 +5,17 @@ within 1e-9. The same losses after a stop in the midst, to the last bit.
 
 Needs torch and safetensors (exit 77 without); LTRC and LTR_SOURCE say which compiler and sources.
 """
-import csv
 import pathlib
-import signal
-import subprocess
 import sys
 import tempfile
 
-try:
-    import torch
-    from safetensors.torch import load_file
-except ImportError as missing:
-    print(f"skipped: {missing}")
-    sys.exit(77)
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "run/support"))
-from harness import LTRC  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
+from twin import TOPOLOGY, TRAIN, columns, fit, points, run_of, tensors, torch, weights  # noqa: E402
 
 COUNT, SIZE, UPDATES, WARMUP, FALL = 96, 8, 60, 15, 45
 
 PROGRAM = f"""ltr 1
-data Points() {{
-  batch[B] {{ x: float[B, 3], y: float[B, 1] }}
-  fn point(s: {{i: int}}) -> {{x: float[3], y: float[1]}} =
-    (x = stack([0.01 * s.i, 0.5 - 0.02 * s.i, 0.25 * (s.i % 4)]), y = full(1, 0.03 * (s.i % 31)))
-  train = synthetic({COUNT}, point) |> collate({SIZE})
-}}
+{points(COUNT, SIZE)}
 model Net() {{
   net = [Linear(3, 16), LayerNorm(16), tanh, Linear(16, 1)]
   optimizer opt = SGD(net.weights, lr = 0.05, momentum = 0.9, nesterov = true) {{
@@ -39,27 +24,11 @@ model Net() {{
     group "@norm" {{ rule = RMSprop(lr = 0.002), alpha = 0.95 }}
     group "*.bias" {{ rule = AdamW(lr = 0.01, betas = (0.8, 0.99)), weight_decay = 0.1 }}
   }}
-  step train[B](x: float[B, 3], y: float[B, 1]) {{
-    loss = mean((net(x) - y) ** 2)
-    minimize loss
-    log loss
-  }}
+  {TRAIN}
 }}
-topology wide {{ devices = cpu, precision = f64 }}
+{TOPOLOGY}
 experiment curve {{ data = Points(), model = Net(), topology = wide, trainer {{ steps = {UPDATES}, log_every = 1 }}, callbacks {{ LrMonitor() }}, loggers {{ Csv() }} }}
 """
-
-
-def ltr(folder, *options):
-    done = subprocess.run([LTRC, "run", folder / "curve.ltr", "fit", "--threads", "1", "--no-bar", *options], cwd=folder, capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"exit {done.returncode}\n{done.stdout}{done.stderr}")
-
-
-def columns(folder, name):
-    with open(folder / name / "curve/0001/metrics.csv") as file:
-        rows = list(csv.DictReader(file))
-    return {key: [float(row[key]) for row in rows if row[key]] for key in rows[0] if key.startswith(("train/loss", "lr/"))}
 
 
 def torch_curve(w, dtype):
@@ -72,9 +41,7 @@ def torch_curve(w, dtype):
     schedule = torch.optim.lr_scheduler
     schedules = [schedule.SequentialLR(one, [schedule.LinearLR(one, 0.1, 1.0, WARMUP), schedule.CosineAnnealingLR(one, FALL)], [WARMUP])
                  for one in optimizers]
-    i = torch.arange(COUNT, dtype=torch.float64)
-    x = torch.stack([0.01 * i, 0.5 - 0.02 * i, 0.25 * (i % 4)], 1).to(dtype)
-    y = (0.03 * (i % 31)).unsqueeze(1).to(dtype)
+    x, y = tensors(COUNT, dtype)
     losses, rates = [], []
     for update in range(UPDATES):
         at = update * SIZE % COUNT
@@ -97,27 +64,25 @@ def far(found, wanted):
 
 with tempfile.TemporaryDirectory(prefix="ltr-") as name:
     folder = pathlib.Path(name)
-    (folder / "curve.ltr").write_text(PROGRAM)
+    program = folder / "curve.ltr"
+    program.write_text(PROGRAM)
     # Weights are saved after an update at the earliest; one without rates changes no digit of them.
     (folder / "still.ltr").write_text(PROGRAM.replace("0.05, momentum = 0.9, nesterov = true", "1e-300").replace("lr = 0.002", "lr = 1e-300")
                                       .replace("lr = 0.01,", "lr = 1e-300,").replace("weight_decay = 0.1", "weight_decay = 0"))
-    done = subprocess.run([LTRC, "run", folder / "still.ltr", "fit", "--threads", "1", "--no-bar", "--steps", "1", "--out", "initial"], cwd=folder,
-                          capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(done.stdout + done.stderr)
-    weights = load_file(folder / "initial/curve/0001/checkpoints/last/weights.safetensors")
-    ltr(folder, "--out", "wide")
-    ltr(folder, "--out", "narrow", "--set", "topology.precision=f32")
-    ltr(folder, "--out", "stopped", "--steps", "23")
-    ltr(folder, "--out", "stopped", "--resume", "last", "--steps", str(UPDATES))
-    wide, narrow, stopped = (columns(folder, one) for one in ("wide", "narrow", "stopped"))
+    fit(folder / "still.ltr", "--steps", "1", "--out", "initial")
+    start = weights(run_of(folder, "initial"))
+    fit(program, "--out", "wide")
+    fit(program, "--out", "narrow", "--set", "topology.precision=f32")
+    fit(program, "--out", "stopped", "--steps", "23")
+    fit(program, "--out", "stopped", "--resume", "last", "--steps", str(UPDATES))
+    wide, narrow, stopped = (columns(run_of(folder, one), "train/loss", "lr/") for one in ("wide", "narrow", "stopped"))
 failed = False
 for title, found, dtype, tolerance in (("f64", wide, torch.float64, 1e-10), ("f32", narrow, torch.float32, 1e-5)):
-    losses, rates = torch_curve(weights, dtype)
+    losses, rates = torch_curve(start, dtype)
     off = far(found["train/loss"], losses)
     print(f"{title}: {len(losses)} losses, largest difference {off:.1e}")
     failed = failed or off > tolerance
-losses, rates = torch_curve(weights, torch.float64)
+losses, rates = torch_curve(start, torch.float64)
 for at, column in enumerate(("lr/opt/rest", "lr/opt/@norm", "lr/opt/*.bias")):
     off = far(wide[column], [row[at] for row in rates])
     print(f"{column}: largest difference {off:.1e}")
