@@ -14,6 +14,7 @@
 #include "ltrc/language_server/features.h"
 #include "ltrc/language_server/importable.h"
 #include "runtime/tables/roles.h"
+#include "runtime/tables/sweep_words.h"
 
 namespace ltr::language_server {
 
@@ -333,8 +334,9 @@ struct Completer {
       }
       return false;
     }
-    if (brace == "sweep" && cursor.starts_entry)
-      add_words({"trials", "minimize", "maximize", "prune"}, ItemKind::Property, 1);
+    if (brace == "sweep" && cursor.starts_entry) {
+      for (const std::string_view word : kSweepWords) add(std::string(word), ItemKind::Property, 1);
+    }
     if (brace == "callbacks") {
       add_giving("callback");
       for (const Entity& entity : index().entities()) {

@@ -9,6 +9,7 @@
 #include "runtime/cli/tuned_setting.h"
 #include "runtime/settings/value_text.h"
 #include "runtime/tables/draws.h"
+#include "runtime/tables/sweep_words.h"
 #include "runtime/tensor/random.h"
 #include "runtime/train/series_name.h"
 
@@ -143,18 +144,20 @@ SweepPlan read_sweep(const Start& start) {
   const Location where = start.experiment->location;
   Option<int64_t> trials;
   for (const Argument& one : sweep.items) {
-    const Str name = one.name;
-    if (name == "trials") {
-      trials = one.value.as_int();
-    } else if (name == "method") {
-      plan.is_grid = one.value.text == "grid";
-    } else if (name == "minimize" || name == "maximize") {
-      plan.target = recorded_name(one.value.text);
-      plan.is_max = name == "maximize";
-    } else if (name == "prune") {
-      plan.pruning = read_pruning(one.value, where);
-    } else {
-      plan.axes.push_back({name, one.value});
+    const auto word = find_sweep_word(one.name);
+    if (!word) {
+      plan.axes.push_back({one.name, one.value});
+      continue;
+    }
+    switch (*word) {
+      case SweepWord::Trials: trials = one.value.as_int(); break;
+      case SweepWord::Method: plan.is_grid = one.value.text == "grid"; break;
+      case SweepWord::Minimize:
+      case SweepWord::Maximize:
+        plan.target = recorded_name(one.value.text);
+        plan.is_max = word == SweepWord::Maximize;
+        break;
+      case SweepWord::Prune: plan.pruning = read_pruning(one.value, where);
     }
   }
   if (plan.target.empty()) {

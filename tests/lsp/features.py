@@ -127,6 +127,10 @@ def test_completion_of_settings(client, mnist, **_):
     place = client.change(mnist, "schedule = cosine(warmup = 20 steps)", "schedule = ")
     expect({"cosine", "linear"} <= set(labels(client, mnist, place)))
     client.change(mnist, "schedule = \n", "schedule = cosine(warmup = 20 steps)\n")
+    place = client.change(mnist, "  trainer {", "  sweep {  }\n  trainer {")
+    place = position(client.texts[mnist], client.texts[mnist].index("sweep {  }") + 8)
+    expect({"trials", "method", "minimize", "maximize", "prune"} <= set(labels(client, mnist, place)), labels(client, mnist, place))
+    client.change(mnist, "  sweep {  }\n", "")
 
 
 def test_completion_of_arguments(client, mnist, **_):

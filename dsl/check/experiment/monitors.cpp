@@ -2,6 +2,7 @@
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/walk.h"
 #include "dsl/diagnostics/suggest.h"
+#include "runtime/tables/sweep_words.h"
 
 namespace ltr::check {
 
@@ -156,7 +157,8 @@ void check_filename(Context& cx, const node::Call& call, Recorded& recorded) {
 /// `minimize = val.loss` of a sweep.
 void check_sweep_target(Context& cx, const ast::Section& sweep, Recorded& recorded) {
   for (const ast::Setting& setting : sweep.settings) {
-    if (setting.name.text != "minimize" && setting.name.text != "maximize") continue;
+    const auto word = find_sweep_word(setting.name.text);
+    if (!is_target(word)) continue;
     const bool is_series = setting.value.get<ast::Field>() != nullptr || setting.value.get<ast::Index>() != nullptr;
     if (!is_series) continue;  // Which was said.
     std::string name = cx.source_text(setting.value.span);
@@ -168,10 +170,10 @@ void check_sweep_target(Context& cx, const ast::Section& sweep, Recorded& record
           diag::monitor_without_value(setting.value.span, name, "a rate is set by a trial, and not what comes of it"));
       continue;
     }
-    const std::string mode = setting.name.text == "minimize" ? "min" : "max";
+    const std::string mode = word == SweepWord::Minimize ? "min" : "max";
     const std::string& better = one->better.empty() ? one->named : one->better;
     if (better.empty() || better == mode) continue;
-    const std::string right = mode == "min" ? "maximize" : "minimize";
+    const std::string right(name_of(word == SweepWord::Minimize ? SweepWord::Maximize : SweepWord::Minimize));
     cx.report(diag::mode_contradicts(setting.name.span, mode, name, better == "max" ? "larger" : "smaller")
                   .help("`{} = {}`", right, name)
                   .fix(setting.name.span, right));

@@ -5,39 +5,38 @@
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/diagnostics/suggest.h"
 #include "runtime/tables/draws.h"
+#include "runtime/tables/sweep_words.h"
 
 namespace ltr::check {
 
 namespace {
 
-/// What says how trials are chosen and judged; all else of a sweep are axes.
-constexpr const char* kWords[] = {"trials", "method", "minimize", "maximize", "prune"};
-
-bool is_word(const std::string& name) {
-  return std::find(std::begin(kWords), std::end(kWords), name) != std::end(kWords);
-}
-
-Expr check_word(const ast::Setting& setting, Scope& scope) {
-  const std::string& name = setting.name.text;
+Expr check_trials(const ast::Setting& setting, Scope& scope) {
   Context& cx = scope.cx;
-  if (name == "prune") {
-    if (auto rule = check_setting_call(setting.value, {"asha"}, scope)) return std::move(*rule);
-    cx.report(diag::wrong_type(setting.value.span,
-                               "`prune` is `asha(max = 10 epochs)`, not " + cx.source_text(setting.value.span)));
-    return error_at(setting.value.span);
-  }
-  if (name == "method") {
-    Type methods = Type::of(Kind::OneOf);
-    methods.choices = {"random", "grid"};
-    return check_as(setting.value, methods, scope, "`method`");
-  }
-  if (name == "minimize" || name == "maximize")
-    return check_as(setting.value, Type::of(Kind::Series), scope, "the target");
   Expr trials = check_as(setting.value, Type::of(Kind::Int), scope, "`trials`");
   const auto count = trials.type.is_error() ? std::nullopt : evaluate(trials, cx.program);
   if (!count || count->whole >= 1) return trials;
   cx.report(diag::out_of_range(trials.span, "a sweep has at least 1 trial"));
   return error_at(trials.span);
+}
+
+Expr check_word(SweepWord word, const ast::Setting& setting, Scope& scope) {
+  Context& cx = scope.cx;
+  switch (word) {
+    case SweepWord::Trials: return check_trials(setting, scope);
+    case SweepWord::Minimize:
+    case SweepWord::Maximize: return check_as(setting.value, Type::of(Kind::Series), scope, "the target");
+    case SweepWord::Method: {
+      Type methods = Type::of(Kind::OneOf);
+      methods.choices = {"random", "grid"};
+      return check_as(setting.value, methods, scope, "`method`");
+    }
+    case SweepWord::Prune: break;
+  }
+  if (auto rule = check_setting_call(setting.value, {"asha"}, scope)) return std::move(*rule);
+  cx.report(diag::wrong_type(setting.value.span,
+                             "`prune` is `asha(max = 10 epochs)`, not " + cx.source_text(setting.value.span)));
+  return error_at(setting.value.span);
 }
 
 /// What an hparam of a type may be drawn from.
@@ -88,7 +87,7 @@ const Hparam* find_hparam(const ast::Setting& setting, Scope& scope) {
   for (const Hparam& hparam : scope.cx.program.hparams) known.push_back(hparam.name);
   const Symbol* symbol = scope.cx.graph.find(scope.module, setting.name.text);
   if (symbol != nullptr && symbol->kind == SymbolKind::Error) return nullptr;
-  known.insert(known.end(), std::begin(kWords), std::end(kWords));
+  known.insert(known.end(), kSweepWords.begin(), kSweepWords.end());
   diagnostics::Diagnostic diagnostic = diag::unknown_setting(setting.name.span, "a sweep", setting.name.text);
   note_known(diagnostic, known);
   did_you_mean(diagnostic, setting.name.text, setting.name.span, known);
@@ -108,9 +107,9 @@ std::optional<Expr> check_sweep(const ast::Section& section, Scope& scope) {
   for (const ast::Setting& setting : section.settings) {
     const std::string& name = setting.name.text;
     Expr value;
-    if (is_word(name)) {
-      value = check_word(setting, scope);
-      if (name == "minimize" || name == "maximize") {
+    if (const auto word = find_sweep_word(name)) {
+      value = check_word(*word, setting, scope);
+      if (is_target(word)) {
         // One name twice is E0612.
         if (target != nullptr && target->name.text != name) {
           cx.report(diag::wrong_argument(setting.name.span, "a sweep looks for one thing that is best")
@@ -119,8 +118,8 @@ std::optional<Expr> check_sweep(const ast::Section& section, Scope& scope) {
         }
         target = &setting;
       }
-      has_trials = has_trials || name == "trials";
-      if (name == "method" && text_of(value) == "grid") grid = &setting;
+      has_trials = has_trials || word == SweepWord::Trials;
+      if (word == SweepWord::Method && text_of(value) == "grid") grid = &setting;
     } else {
       has_axis = true;
       const Hparam* hparam = find_hparam(setting, scope);

@@ -125,6 +125,21 @@ Expr rule_bce_with_logits(const FnInfo& op, CallSite& site) {
   return call;
 }
 
+namespace {
+
+/// E0309: of one class the probability is 1, whatever its score.
+bool has_classes(const ExprView& logits, CallSite& site) {
+  const std::vector<Dim>& dims = logits.type.dims;
+  if (!logits.type.is_tensor() || dims.size() < 2 || dims[1].group != 0 || !dims[1].size.is_one()) return true;
+  site.scope.cx.report(
+      diag::wrong_argument(logits.span, "the cross entropy of one class is 0, whatever its score")
+          .label(logits.span, "{}", site.scope.cx.text(logits.type))
+          .help("of yes or no it is `bce_with_logits(scores.squeeze(1), y)`, `y` being 0 or 1 as a `float`"));
+  return false;
+}
+
+}  // namespace
+
 // Probabilities as targets, in the shape of the logits, are meant for the soft form.
 Expr rule_cross_entropy(const FnInfo& op, CallSite& site) {
   Given* logits = argument_of(site, "logits", 0);
@@ -142,6 +157,7 @@ Expr rule_cross_entropy(const FnInfo& op, CallSite& site) {
       return call_by_signature(fn_of(site.scope.cx, library::Id::SoftCrossEntropy), site);
     }
     if (!has_rank_of_labels(logits->checked->type, *target, site)) return error_at(site.span);
+    if (!has_classes(*logits->checked, site)) return error_at(site.span);
     if (has_classes_last(logits->checked->type, probs)) return call_with_classes_last(op, *logits, *target, site);
   }
   return call_by_signature(op, site);
