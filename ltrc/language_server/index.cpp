@@ -149,8 +149,21 @@ std::vector<EntityId> Index::members_of(const check::Type& type) const {
   return known != members_.end() ? known->second : std::vector<EntityId>{};
 }
 
+// Before all else: what a schedule or an experiment watches may be logged further on.
+void Index::add_series(const check::Program& program) {
+  for (const check::LogEntry& entry : program.logs) {
+    const auto& modules = compilation_->graph->modules;
+    const auto home = std::ranges::find(modules, entry.span.source, [](const auto& one) { return one.ast.source; });
+    Entity series{.kind = EntityKind::Series, .name = entry.name, .span = entry.span};
+    series.module = uint32_t(home - modules.begin());
+    series.container = entry.owner;
+    add(std::move(series));
+  }
+}
+
 Index::Index(const driver::Compilation& compilation) : compilation_(&compilation) {
   if (!compilation.graph) return;
+  if (compilation.program) add_series(*compilation.program);
   TypedPlaces places;
   if (compilation.program) places = typed_places(*compilation.program);
   typed_ = std::move(places.exprs);
@@ -168,7 +181,8 @@ Index::Index(const driver::Compilation& compilation) : compilation_(&compilation
     // The library is walked as well: its uses of its own names answer `references`.
     NameWalk(*this, compilation, places.statements, i).run();
   }
-  std::sort(uses_.begin(), uses_.end(), [](const Use& left, const Use& right) { return left.span < right.span; });
+  std::stable_sort(uses_.begin(), uses_.end(),
+                   [](const Use& left, const Use& right) { return left.span < right.span; });
 }
 
 const Use* Index::use_at(source::SourceId source, uint32_t offset) const {

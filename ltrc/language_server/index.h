@@ -116,6 +116,7 @@ class Index {
  private:
   friend class NameWalk;
   EntityId add(Entity entity);
+  void add_series(const check::Program& program);
   EntityId of_symbol(const resolve::Symbol& symbol);
   std::vector<EntityId> members_of(const ast::Decl& decl, uint32_t module);
 

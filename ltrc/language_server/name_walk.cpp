@@ -34,10 +34,14 @@ EntityId NameWalk::declare(EntityKind kind, const ast::Name& name, Span whole, c
 
 void NameWalk::use(const ast::Name& name, EntityId entity, bool is_write) {
   if (name.text.empty()) return;
-  // Of `b.Row` the last word is the name.
+  // Of `b.Row` the last word is the name, the first one that of a file.
   Span span = name.span;
-  if (const size_t dot = name.text.rfind('.'); dot != std::string::npos)
+  if (const size_t dot = name.text.rfind('.'); dot != std::string::npos) {
     span.begin = span.end - uint32_t(name.text.size() - dot - 1);
+    const std::string file = name.text.substr(0, dot);
+    const Span before = {span.source, name.span.begin, name.span.begin + uint32_t(dot)};
+    if (const auto alias = find_alias(file)) use({file, before}, *alias);
+  }
   index_.uses_.push_back(
       {.span = span, .entity = entity, .is_definition = index_.entity(entity).span == span, .is_write = is_write});
 }
@@ -68,6 +72,15 @@ std::optional<EntityId> NameWalk::of_symbols(const std::map<std::string, resolve
   return found != from.end() ? index_.find(found->second.span) : std::nullopt;
 }
 
+std::optional<EntityId> NameWalk::find_alias(const std::string& name) const {
+  if (!module_.aliases.contains(name)) return std::nullopt;
+  for (const auto& [span, id] : index_.by_name_) {
+    const Entity& entity = index_.entity(id);
+    if (entity.kind == EntityKind::Module && entity.name == name && entity.module == number_) return id;
+  }
+  return std::nullopt;
+}
+
 std::optional<EntityId> NameWalk::of_space(resolve::Space space, const std::string& name) const {
   const resolve::Symbol* symbol = graph_.find(number_, name, space);
   return symbol != nullptr ? index_.find(symbol->span) : std::nullopt;
@@ -85,13 +98,7 @@ std::optional<EntityId> NameWalk::find(const std::string& name) const {
 std::optional<EntityId> NameWalk::find_series(const std::string& role, const std::string& name) const {
   if (!compilation_.program) return std::nullopt;
   for (const check::LogEntry& entry : compilation_.program->logs) {
-    if (entry.role != role || entry.name != name) continue;
-    for (auto at = index_.by_name_.lower_bound(Span{entry.span.source, entry.span.begin, 0});
-         at != index_.by_name_.end() && at->first.source == entry.span.source && at->first.end <= entry.span.end;
-         ++at) {
-      const Entity& entity = index_.entity(at->second);
-      if (entity.kind == EntityKind::Series && entity.name == name) return at->second;
-    }
+    if (entry.role == role && entry.name == name) return index_.find(entry.span);
   }
   return std::nullopt;
 }
@@ -159,12 +166,19 @@ void NameWalk::topology(const ast::Topology& topology) {
 }
 
 void NameWalk::experiment(const ast::Experiment& experiment) {
+  static const std::vector<check::Experiment> kNone;
   if (experiment.amends) {
     if (const auto id = of_space(resolve::Space::Experiments, experiment.amends->text)) use(*experiment.amends, *id);
+  }
+  for (const check::Experiment& one : compilation_.program ? compilation_.program->experiments : kNone) {
+    if (number_ != 0 || one.name != experiment.name.text) continue;
+    data_ = check::Type::of(check::Kind::Data);
+    data_.decl = one.data;
   }
   settings(experiment.settings);
   for (const ast::Section& inner : experiment.sections) section(inner);
   settings(experiment.sets, true);
+  data_ = check::Type::error();
 }
 
 void NameWalk::operator()(const ast::Decl& decl) {
@@ -370,10 +384,6 @@ void NameWalk::operator()(const ast::Stmt& statement) {
   if (const auto* node = statement.get<ast::Log>()) {
     if (node->value) (*this)(*node->value);
     const auto local = node->value ? std::nullopt : find(node->name.text);
-    if (local) {
-      use(node->name, *local);
-      index_.uses_.back().is_shorthand = true;
-    }
     Entity series;
     series.kind = EntityKind::Series;
     series.name = node->name.text;
@@ -382,7 +392,13 @@ void NameWalk::operator()(const ast::Stmt& statement) {
     series.module = number_;
     series.container = container_;
     const EntityId id = index_.add(std::move(series));
-    if (!local) define(id);
+    // What is asked for at a place that means both is the value, which comes behind.
+    define(id);
+    if (local) {
+      index_.uses_.back().is_shorthand = true;
+      use(node->name, *local);
+      index_.uses_.back().is_shorthand = true;
+    }
     if (node->merge) {
       if (const auto fn = find(node->merge->text)) use(*node->merge, *fn);
     }
@@ -407,7 +423,6 @@ void NameWalk::operator()(const ast::Stmt& statement) {
     (*this)(node->period);
     inner = &node->body;
   }
-  if (const auto* node = statement.get<ast::NoGrad>()) inner = &node->body;
   if (inner != nullptr) {
     frames_.emplace_back();
     nested(*inner);
@@ -422,7 +437,7 @@ void NameWalk::operator()(const ast::TypeExpr& type) {
     const auto id = find(word.text);
     const EntityKind kind = id ? index_.entity(*id).kind : EntityKind::Local;
     const bool is_declared = kind == EntityKind::Block || kind == EntityKind::Model || kind == EntityKind::Metric ||
-                             kind == EntityKind::Data;
+                             kind == EntityKind::Data || kind == EntityKind::Type;
     if (is_declared) return use(word, *id);
     plain(word.span, PlainKind::Type);
   };

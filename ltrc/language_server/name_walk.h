@@ -41,6 +41,7 @@ class NameWalk {
   std::optional<EntityId> find_own(const std::string& name) const;
   std::optional<EntityId> find(const std::string& name) const;
   std::optional<EntityId> find_series(const std::string& role, const std::string& name) const;
+  std::optional<EntityId> find_alias(const std::string& name) const;
   std::optional<EntityId> of_space(resolve::Space space, const std::string& name) const;
   std::optional<EntityId> of_symbols(const std::map<std::string, resolve::Symbol>& from, const std::string& name) const;
 
@@ -58,10 +59,11 @@ class NameWalk {
   void object(const ast::Decl& decl, const std::vector<ast::Param>& list);
   void topology(const ast::Topology& topology);
   void experiment(const ast::Experiment& experiment);
-  void series_or_field(const ast::Field& field);
   void arguments(const ast::Call& call);
-  std::optional<EntityId> callee(const ast::Expr& expr) const;
-  std::optional<EntityId> member(const ast::Expr& base, const std::string& name) const;
+  std::optional<EntityId> callee(const ast::Expr& expr);
+  std::optional<EntityId> member(const ast::Expr& base, const std::string& name);
+  std::optional<EntityId> member(const check::Type& type, const std::string& name);
+  EntityId param(const ast::Param& param, uint32_t module, const std::string& container);
   std::optional<EntityId> written_field(const ast::Expr& base, const std::string& name) const;
 
   Index& index_;
@@ -75,8 +77,9 @@ class NameWalk {
   Frame own_params_;                   ///< likewise
   const Frame* then_names_ = nullptr;  ///< in an else branch: what the other one declared
   std::string container_;
-  std::string initialised_;  ///< the member whose value is walked: there its name is the parameter
-  Span region_;              ///< where what is declared now can be seen
+  check::Type data_ = check::Type::error();  ///< in an experiment: that of its `data`
+  std::string initialised_;                  ///< the member whose value is walked: there its name is the parameter
+  Span region_;                              ///< where what is declared now can be seen
 };
 
 }  // namespace ltr::language_server

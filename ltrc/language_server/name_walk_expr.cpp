@@ -17,7 +17,29 @@ std::optional<EntityId> NameWalk::written_field(const ast::Expr& base, const std
   return std::nullopt;
 }
 
-std::optional<EntityId> NameWalk::member(const ast::Expr& base, const std::string& name) const {
+EntityId NameWalk::param(const ast::Param& param, uint32_t module, const std::string& container) {
+  return index_.add({.kind = EntityKind::Param,
+                     .name = param.name.text,
+                     .span = param.name.span,
+                     .whole = param.span,
+                     .module = module,
+                     .container = container,
+                     .written = &param.type});
+}
+
+std::optional<EntityId> NameWalk::member(const check::Type& type, const std::string& name) {
+  for (const EntityId id : index_.members_of(type)) {
+    if (index_.entity(id).name == name) return id;
+  }
+  const resolve::Symbol* symbol = symbol_of(type, compilation_);
+  const auto declared = symbol != nullptr ? index_.find(symbol->span) : std::nullopt;
+  const std::vector<ast::Param>* params = declared ? index_.entity(*declared).params : nullptr;
+  if (params == nullptr) return std::nullopt;
+  const auto found = std::ranges::find(*params, name, [](const ast::Param& param) { return param.name.text; });
+  return found != params->end() ? std::optional(param(*found, symbol->module, symbol->name)) : std::nullopt;
+}
+
+std::optional<EntityId> NameWalk::member(const ast::Expr& base, const std::string& name) {
   if (const auto field = written_field(base, name)) return field;
   const auto* ref = base.get<ast::NameRef>();
   if (ref != nullptr && !find_local(ref->name.text)) {
@@ -25,11 +47,18 @@ std::optional<EntityId> NameWalk::member(const ast::Expr& base, const std::strin
       return of_symbols(graph_.modules[alias->second].symbols, name);
     if (is_role(ref->name.text)) return find_series(ref->name.text, name);
   }
+  // Of one of several streams: `val.clean.loss`.
+  if (const auto* stream = base.get<ast::Field>()) {
+    const auto* role = stream->base->get<ast::NameRef>();
+    if (role != nullptr && is_role(role->name.text) && !find_local(role->name.text))
+      return find_series(role->name.text, name);
+  }
   const TypedPlace* typed = index_.typed(base.span);
+  if (typed == nullptr && ref != nullptr && ref->name.text == "data") {
+    if (const auto found = member(data_, name)) return found;
+  }
   if (typed != nullptr) {
-    for (const EntityId id : index_.members_of(*typed->type)) {
-      if (index_.entity(id).name == name) return id;
-    }
+    if (const auto found = member(*typed->type, name)) return found;
     if (typed->type->kind == check::Kind::Stream) return of_symbols(graph_.stages, name);
     if (typed->type->is_tensor() || typed->type->is_host_number()) {
       const auto method = graph_.prelude.find(name);
@@ -45,7 +74,7 @@ std::optional<EntityId> NameWalk::member(const ast::Expr& base, const std::strin
   return is_function ? index_.find(method->second.span) : std::nullopt;
 }
 
-std::optional<EntityId> NameWalk::callee(const ast::Expr& expr) const {
+std::optional<EntityId> NameWalk::callee(const ast::Expr& expr) {
   if (const auto* ref = expr.get<ast::NameRef>()) return find(ref->name.text);
   if (const auto* field = expr.get<ast::Field>()) return member(*field->base, field->name.text);
   return std::nullopt;
@@ -61,13 +90,7 @@ void NameWalk::arguments(const ast::Call& call) {
       bool is_known = false;
       for (const ast::Param& param : known != nullptr ? *known : std::vector<ast::Param>{}) {
         if (param.name.text != argument.name->text) continue;
-        use(*argument.name, index_.add({.kind = EntityKind::Param,
-                                        .name = param.name.text,
-                                        .span = param.name.span,
-                                        .whole = param.span,
-                                        .module = module,
-                                        .container = container,
-                                        .written = nullptr}));
+        use(*argument.name, this->param(param, module, container));
         is_known = true;
       }
       if (!is_known) plain(argument.name->span, PlainKind::Setting);
@@ -79,14 +102,7 @@ void NameWalk::arguments(const ast::Call& call) {
 void NameWalk::operator()(const ast::Expr& expr) {
   if (const auto* ref = expr.get<ast::NameRef>()) {
     if (const auto id = find(ref->name.text)) return use(ref->name, *id);
-    if (module_.aliases.contains(ref->name.text)) {
-      for (const auto& [span, id] : index_.by_name_) {
-        const Entity& entity = index_.entity(id);
-        if (entity.kind == EntityKind::Module && entity.name == ref->name.text && entity.module == number_) {
-          return use(ref->name, id);
-        }
-      }
-    }
+    if (const auto id = find_alias(ref->name.text)) use(ref->name, *id);
     return;
   }
   if (const auto* field = expr.get<ast::Field>()) {

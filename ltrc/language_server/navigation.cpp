@@ -53,14 +53,22 @@ std::vector<Found> find_all(const Snapshot& snapshot, uint32_t offset, const Oth
   return found;
 }
 
+bool is_of_metric(const Entity& entity, const Snapshot& snapshot) {
+  const auto& symbols = snapshot.compilation.graph->modules[entity.module].symbols;
+  const auto around = symbols.find(entity.container);
+  return around != symbols.end() && around->second.kind == resolve::SymbolKind::Metric;
+}
+
 /// Names with a meaning of their own: the compiler or the data asks for them.
 const char* why_fixed(const Entity& entity, const Snapshot& snapshot) {
-  static const std::set<std::string> kCalled = {"forward", "update", "compute"};
+  static const std::set<std::string> kCalled = {"forward", "update", "compute", "compute_each"};
   if (snapshot.compilation.graph->modules[entity.module].is_library) return "is a name of the library";
   if (entity.kind == EntityKind::Step || entity.kind == EntityKind::Stream)
     return "is a role, which has its name from the language";
-  if (entity.kind == EntityKind::Method && kCalled.contains(entity.name))
-    return "is called by the language under this name";
+  const bool is_direction =
+      entity.kind == EntityKind::Member && entity.name == "better" && is_of_metric(entity, snapshot);
+  if (is_direction || (entity.kind == EntityKind::Method && kCalled.contains(entity.name)))
+    return "is asked for by the language under this name";
   if (entity.kind == EntityKind::Field) return "is a field; records that are built elsewhere must have the same name";
   if (entity.kind == EntityKind::Param && lex::is_keyword(lex::find_word(entity.container)))
     return "is the field of a batch that this step reads";
@@ -89,7 +97,9 @@ void refuse_clash(const Snapshot& snapshot, const std::map<Span, std::string>& e
     renamed.replace(edit->first.begin, edit->first.end - edit->first.begin, edit->second);
   driver::Compilation after;
   driver::check_text(snapshot.path, std::move(renamed), after);
-  if (after.check_errors <= snapshot.compilation.check_errors) return;
+  // What strings say of weights is found out last.
+  driver::check_whole(after);
+  if (after.sink->error_count() <= snapshot.compilation.sink->error_count()) return;
   for (const diagnostics::Diagnostic& diagnostic : after.sink->sorted()) {
     if (diagnostic.severity == diagnostics::Severity::Error)
       throw std::runtime_error(fmt::format("as `{}` it would be wrong: {}", name, diagnostic.message));
@@ -141,8 +151,10 @@ Json rename(const Snapshot& snapshot, uint32_t offset, const std::string& name, 
   for (const Found& found : find_all(snapshot, offset, others)) {
     Json location = found.snapshot->location(found.use->span);
     const std::string uri = location["uri"].get<std::string>();
-    // `log loss` keeps the name of the series.
-    const std::string text = found.use->is_shorthand ? entity.name + " = " + name : name;
+    // `log loss` is a series and its value: the other one keeps its name.
+    const bool is_series = entity.kind == EntityKind::Series;
+    const std::string both = is_series ? name + " = " + entity.name : entity.name + " = " + name;
+    const std::string text = found.use->is_shorthand ? both : name;
     changes[uri].push_back({{"range", location["range"]}, {"newText", text}});
     if (uri == uri_of(snapshot.path)) here[found.use->span] = text;
   }

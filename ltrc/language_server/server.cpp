@@ -331,7 +331,7 @@ void Server::add_features() {
   };
   requests_["textDocument/rename"] = [this](const Json& params) -> Json {
     Document& asked = document(params);
-    const Snapshot& now = snapshot(asked);
+    const Snapshot& now = complete_snapshot(asked);
     return rename(now, now.offset(params.at("position")), params.at("newName").get<std::string>(),
                   [&] { return others(asked); });
   };
