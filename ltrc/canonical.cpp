@@ -175,14 +175,17 @@ class Build {
     for (const Op& op : fn.body.ops) {
       if (op.kind == OpKind::DeclareHparam) declared_[op.name] = expr.text(op);
       if (op.kind == OpKind::CheckHparam) rules_[op.name] = expr.text(op.operands[0]);
-      if (op.kind == OpKind::Setting && op.name.starts_with("trainer."))
-        result_.trainer.emplace_back(op.name.substr(8), expr.text(op));
-      if (op.kind == OpKind::Setting && op.name.starts_with("tags."))
-        result_.tags.emplace_back(op.name.substr(5), expr.text(op));
+      for (const auto& [section, settings] : check::kSettingsSections) {
+        const std::string begin = std::string(section) + ".";
+        if (op.kind != OpKind::Setting || !op.name.starts_with(begin)) continue;
+        const bool is_trainer = settings == &check::Experiment::trainer;
+        Canonical::Entries& entries = is_trainer ? result_.trainer : result_.outside[section];
+        entries.emplace_back(op.name.substr(begin.size()), expr.text(op));
+      }
       if (op.kind == OpKind::SetSlot) slots_[op.name] = expr.text(op.operands[0]);
     }
     std::sort(result_.trainer.begin(), result_.trainer.end());
-    std::sort(result_.tags.begin(), result_.tags.end());
+    for (auto& [section, entries] : result_.outside) std::sort(entries.begin(), entries.end());
     for (const auto& [name, text] : result_.trainer) note_words(text);
   }
 

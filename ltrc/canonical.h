@@ -24,8 +24,8 @@ struct Canonical {
   Entries trainer;     ///< sorted
   Entries topology;    ///< sorted
   Entries callbacks;
-  Entries loggers;  ///< compute nothing
-  Entries tags;     ///< likewise
+  Entries loggers;                         ///< compute nothing
+  std::map<std::string, Entries> outside;  ///< likewise: by section, settings of what is around training
   /// Code by the name that the program gives it, in the order met; other code and objects are
   /// written as `fn3` and `object2` in all texts.
   Entries code;

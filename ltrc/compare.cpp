@@ -174,7 +174,16 @@ Comparison compare_pair(const Side& before_side, const Canonical& before, const 
     compare_entries(section, before, before.*member, after, after.*member, into);
   };
   entries("loggers", &Canonical::loggers, silent);
-  entries("tags", &Canonical::tags, silent);
+  std::set<std::string> outside;
+  for (const Canonical* form : {&before, &after}) {
+    for (const auto& [section, list] : form->outside) outside.insert(section);
+  }
+  const auto of = [](const Canonical& form, const std::string& section) {
+    const auto found = form.outside.find(section);
+    return found != form.outside.end() ? found->second : Canonical::Entries();
+  };
+  for (const std::string& section : outside)
+    compare_entries(section, before, of(before, section), after, of(after, section), silent);
   for (const Change& change : silent)
     result.without_effect.push_back(fmt::format("{} {}: {} -> {}", change.section, change.name,
                                                 change.before.empty() ? "none" : change.before,

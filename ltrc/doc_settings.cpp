@@ -17,9 +17,7 @@ struct Setting {
 
 /// What every run has, as the runtime resolves it: a table of text, the one place of defaults and meanings.
 const Setting kSettings[] = {
-#define LTR_TRAINER(name, Field, type, written, initial, range, doc) {"trainer." #name, type, initial, doc},
-#define LTR_TOPOLOGY(name, type, written, initial, range, doc) {"topology." #name, type, initial, doc},
-#define LTR_PART(path, type, initial, range, doc) {"topology." path, type, initial, doc},
+#define LTR_SETTING(path, type, initial, range, doc) {path, type, initial, doc},
 #include "runtime/tables/settings.def"
 };
 
@@ -36,7 +34,7 @@ std::string type_of(const std::string& name, const std::string& type, const std:
 
 std::vector<DocModule> settings_pages() {
   const std::pair<const char*, const std::vector<check::SettingInfo>&> sections[] = {
-      {"trainer", check::trainer_settings()}, {"topology", check::topology_settings()}};
+      {"trainer", check::settings_of("trainer")}, {"topology", check::settings_of("topology")}};
   std::vector<DocModule> pages;
   for (const auto& [section, infos] : sections) {
     DocModule page;

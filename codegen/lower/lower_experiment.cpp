@@ -184,8 +184,8 @@ class ExperimentLowerer {
         fill_slot(lowerer, "model", model_, i, given);
       }
     }
-    declare_all(shared_, lowerer, "trainer", experiment_.trainer);
-    declare_all(shared_, lowerer, "tags", experiment_.tags);
+    for (const auto& [name, settings] : check::kSettingsSections)
+      declare_all(shared_, lowerer, name, experiment_.*settings);
     if (experiment_.sweep) {
       lowerer.b.loc = shared_.loc(experiment_.sweep->span);
       lowerer.b.effect(OpKind::ListCall, {lowerer.setting(*experiment_.sweep)}, "sweep");

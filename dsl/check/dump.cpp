@@ -368,8 +368,7 @@ class Dump : public CodeDump {
     line(1, "model " + program_.models[experiment.model].name);
     for (const ExprId argument : experiment.model_arguments) expr(2, argument);
     for (const auto& [name, value] : experiment.sets) expr(1, value, "set " + name + " = ");
-    settings(1, "trainer.", experiment.trainer);
-    settings(1, "tags.", experiment.tags);
+    for (const auto& [name, section] : kSettingsSections) settings(1, std::string(name) + ".", experiment.*section);
     for (const auto& callback : experiment.callbacks) expr(1, callback, "callback ");
     for (const auto& logger : experiment.loggers) expr(1, logger, "logger ");
     if (experiment.sweep) expr(1, *experiment.sweep, "sweep ");

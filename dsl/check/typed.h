@@ -234,6 +234,10 @@ struct Experiment {
   Span span;
 };
 
+/// Its sections of settings, by their names.
+inline constexpr std::pair<const char*, std::vector<SettingValue> Experiment::*> kSettingsSections[] = {
+    {"trainer", &Experiment::trainer}, {"tags", &Experiment::tags}};
+
 struct Test {
   std::string title;
   Span title_span;

@@ -301,9 +301,9 @@ struct Completer {
   /// True if nothing else stands there.
   bool add_entry() {
     const std::string brace = cursor.braces.empty() ? "" : cursor.braces.back();
-    if (brace == "trainer") return add_settings(check::trainer_settings()), cursor.starts_entry;
+    if (brace == "trainer") return add_settings(check::settings_of("trainer")), cursor.starts_entry;
     if (brace == "topology") {
-      add_settings(check::topology_settings());
+      add_settings(check::settings_of("topology"));
       if (cursor.setting == "devices") add_words({"auto", "cpu", "cuda"}, ItemKind::Value, 0);
       if (cursor.starts_entry) add_words({"shard", "recompute", "precision"}, ItemKind::Keyword, 1);
       return cursor.starts_entry;

@@ -54,7 +54,7 @@ struct Collector {
       for (const check::Expr& call : *listed) expr(call, nullptr);
     }
     settings(value.sets);
-    for (const auto* list : {&value.trainer, &value.tags}) settings(*list);
+    for (const auto& [name, list] : check::kSettingsSections) settings(value.*list);
   }
 };
 

@@ -21,9 +21,7 @@ struct Row {
   const char* initial;
 };
 constexpr Row kRows[] = {
-#define LTR_TRAINER(name, Field, type, written, initial, range, doc) {"trainer." #name, type, initial},
-#define LTR_TOPOLOGY(name, type, written, initial, range, doc) {"topology." #name, type, initial},
-#define LTR_PART(path, type, initial, range, doc) {"topology." path, type, initial},
+#define LTR_SETTING(path, type, initial, range, doc) {path, type, initial},
 #include "runtime/tables/settings.def"
 };
 

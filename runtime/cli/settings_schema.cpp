@@ -22,9 +22,7 @@ struct SchemaRow {
   const char* doc;
 };
 const SchemaRow kSchemaRows[] = {
-#define LTR_TRAINER(name, Field, type, written, initial, range, doc) {"trainer." #name, range, doc},
-#define LTR_TOPOLOGY(name, type, written, initial, range, doc) {"topology." #name, range, doc},
-#define LTR_PART(path, type, initial, range, doc) {"topology." path, range, doc},
+#define LTR_SETTING(path, type, initial, range, doc) {path, range, doc},
 #include "runtime/tables/settings.def"
 };
 

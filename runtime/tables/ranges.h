@@ -36,9 +36,7 @@ inline std::optional<std::string> broken_rule(std::string_view path, double valu
     Range range;
   };
   static constexpr Row kRows[] = {
-#define LTR_TRAINER(name, Field, type, written, initial, range, doc) {"trainer." #name, range},
-#define LTR_TOPOLOGY(name, type, written, initial, range, doc) {"topology." #name, range},
-#define LTR_PART(path, type, initial, range, doc) {"topology." path, range},
+#define LTR_SETTING(path, type, initial, range, doc) {path, range},
 #include "runtime/tables/settings.def"
 #define LTR_RANGE(path, range) {path, range},
 #include "runtime/tables/ranges.def"

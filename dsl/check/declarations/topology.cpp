@@ -54,7 +54,7 @@ class TopologyChecker {
         for (SettingValue& one : check_scheduler(setting, scope)) typed_.settings.push_back(std::move(one));
         continue;
       }
-      if (auto value = check_setting(setting, topology_settings(), "a topology", scope))
+      if (auto value = check_setting(setting, settings_of("topology"), "a topology", scope))
         typed_.settings.push_back(std::move(*value));
     }
     check_mesh();
@@ -360,7 +360,7 @@ class TopologyChecker {
 
   void report_section(const ast::Name& name) {
     std::vector<std::string> known;
-    for (const SettingInfo& one : topology_settings()) known.emplace_back(one.name);
+    for (const SettingInfo& one : settings_of("topology")) known.emplace_back(one.name);
     if (std::find(known.begin(), known.end(), name.text) != known.end()) {
       cx_.report(diag::wrong_argument(name.span, "`" + name.text + "` is one value: `" + name.text + " = …`"));
       return;
@@ -418,7 +418,7 @@ class TopologyChecker {
           "reduce", "`reduce = " + reduce + "` with `weights = " + weights + "`",
           "gradients have the type of the weights, and cross the wire in it, or as bf16 or f16 from a wider one");
     if (is_precision_decided_) return;
-    const auto info = std::find_if(topology_settings().begin(), topology_settings().end(),
+    const auto info = std::find_if(settings_of("topology").begin(), settings_of("topology").end(),
                                    [](const SettingInfo& one) { return one.name == std::string("precision"); });
     put_typed({"precision", std::string(info->type), symbol_const(row->name, Type::of(Kind::OneOf), section.span),
                section.span});

@@ -106,7 +106,7 @@ void check_unknown_settings(Context& cx, const ast::Experiment& ast, Merged& mer
   for (const ast::Setting& setting : ast.settings) {
     if (std::find(kFields.begin(), kFields.end(), setting.name.text) != kFields.end()) continue;
     diagnostics::Diagnostic diagnostic = diag::unknown_setting(setting.name.span, "an experiment", setting.name.text);
-    const auto& trainer = trainer_settings();
+    const auto& trainer = settings_of("trainer");
     const bool is_trainers =
         std::any_of(trainer.begin(), trainer.end(), [&](const auto& info) { return info.name == setting.name.text; });
     if (is_trainers) {
@@ -180,7 +180,7 @@ bool check_trainer(const ast::Section& section, Experiment& typed, Scope& scope)
   for (const ast::Setting& setting : section.settings) {
     const std::string& name = setting.name.text;
     Scope there = scope.in_file_of(setting.span);
-    auto value = check_setting(setting, trainer_settings(), "a trainer", there);
+    auto value = check_setting(setting, settings_of("trainer"), "a trainer", there);
     has_limit = has_limit || !value || name == "epochs" || name == "steps" || name == "max_time";
     if (value) typed.trainer.push_back(std::move(*value));
   }
@@ -224,8 +224,8 @@ Sections check_sections(const Merged& merged, Experiment& typed, Scope& scope) {
       case ast::SectionKind::Error: break;
     }
   }
-  for (const auto* settings : {&typed.trainer, &typed.tags}) {
-    for (const SettingValue& setting : *settings) refuse_data(setting.value, scope.cx);
+  for (const auto& [name, settings] : kSettingsSections) {
+    for (const SettingValue& setting : typed.*settings) refuse_data(setting.value, scope.cx);
   }
   for (const auto* calls : {&typed.callbacks, &typed.loggers}) {
     for (const Expr& call : *calls) {

@@ -267,8 +267,7 @@ std::optional<SettingValue> check_setting(const ast::Setting& setting, const std
   const ExprView bounded = is_fraction ? cx.at(made->args[0].value) : ExprView(result.value);
   const auto* quantity = bounded.get<node::Quantity>();
   const auto value = quantity != nullptr ? std::optional(quantity->value) : constant(bounded, cx);
-  const auto rule =
-      value ? broken_rule((section == "a trainer" ? "trainer." : "topology.") + result.path, *value) : std::nullopt;
+  const auto rule = value ? broken_rule(std::string(info->section) + "." + result.path, *value) : std::nullopt;
   if (rule) {
     cx.report(
         diag::out_of_range(result.value.span, "`" + result.path + "` cannot be " + cx.source_text(result.value.span))

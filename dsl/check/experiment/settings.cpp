@@ -17,21 +17,18 @@ constexpr std::string_view type_in_program(std::string_view type, std::string_vi
 
 }  // namespace
 
-const std::vector<SettingInfo>& trainer_settings() {
-  static const std::vector<SettingInfo> kSettings = {
-#define LTR_TRAINER(name, Field, type, written, initial, range, doc) {#name, type_in_program(type, written)},
+const std::vector<SettingInfo>& settings_of(std::string_view section) {
+  static const std::vector<SettingInfo> kTrainer = {
+#define LTR_TRAINER(name, Field, type, written, initial, range, doc) {#name, type_in_program(type, written), "trainer"},
 #include "runtime/tables/settings.def"
   };
-  return kSettings;
-}
-
-const std::vector<SettingInfo>& topology_settings() {
-  static const std::vector<SettingInfo> kSettings = {
-#define LTR_TOPOLOGY(name, type, written, initial, range, doc) {#name, type_in_program(type, written)},
-#define LTR_FORM(name, written) {#name, written},
+  static const std::vector<SettingInfo> kTopology = {
+#define LTR_TOPOLOGY(name, type, written, initial, range, doc) {#name, type_in_program(type, written), "topology"},
+#define LTR_FORM(name, written) {#name, written, "topology"},
 #include "runtime/tables/settings.def"
   };
-  return kSettings;
+  static const std::vector<SettingInfo> kNone;
+  return section == "trainer" ? kTrainer : section == "topology" ? kTopology : kNone;
 }
 
 }  // namespace ltr::check

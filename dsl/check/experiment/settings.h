@@ -18,9 +18,10 @@ struct Scope;
 struct SettingInfo {
   const char* name;
   std::string_view type;
+  const char* section = "topology";  ///< with the name the path of a run's setting
 };
-const std::vector<SettingInfo>& trainer_settings();
-const std::vector<SettingInfo>& topology_settings();
+/// Those in the braces of `section`: `trainer` or `topology`; of others no list is closed, and none is given.
+const std::vector<SettingInfo>& settings_of(std::string_view section);
 
 /// The words of `one_of[a, b]`.
 std::vector<std::string> choices_of(const std::string& type);
