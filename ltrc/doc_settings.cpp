@@ -34,7 +34,9 @@ std::string type_of(const std::string& name, const std::string& type, const std:
 
 std::vector<DocModule> settings_pages() {
   const std::pair<const char*, const std::vector<check::SettingInfo>&> sections[] = {
-      {"trainer", check::settings_of("trainer")}, {"topology", check::settings_of("topology")}};
+      {"trainer", check::settings_of("trainer")},
+      {"topology", check::settings_of("topology")},
+      {"serve", check::settings_of("serve")}};
   std::vector<DocModule> pages;
   for (const auto& [section, infos] : sections) {
     DocModule page;

@@ -186,7 +186,7 @@ struct Recompute {
 };
 struct Section {
   Name name;
-  std::vector<Setting> settings;  ///< of trainer, sweep, tags, and of the braces in a topology
+  std::vector<Setting> settings;  ///< of trainer, sweep, tags, serve, and of the braces in a topology
   std::vector<Expr> values;       ///< of callbacks, loggers
   bool adds = false;              ///< `callbacks += { … }`
   Span span;

@@ -222,6 +222,7 @@ struct Experiment {
   std::vector<std::pair<std::string, Expr>> sets;  ///< hparam, value
   std::vector<SettingValue> trainer;
   std::vector<SettingValue> tags;
+  std::vector<SettingValue> serve;
   std::vector<Expr> callbacks;  ///< Call
   std::vector<Expr> loggers;    ///< Call
   std::optional<Expr> sweep;    ///< Call, its axes and settings by name: a draw, a List of values, `trials`
@@ -236,7 +237,7 @@ struct Experiment {
 
 /// Its sections of settings, by their names.
 inline constexpr std::pair<const char*, std::vector<SettingValue> Experiment::*> kSettingsSections[] = {
-    {"trainer", &Experiment::trainer}, {"tags", &Experiment::tags}};
+    {"trainer", &Experiment::trainer}, {"tags", &Experiment::tags}, {"serve", &Experiment::serve}};
 
 struct Test {
   std::string title;

@@ -301,7 +301,7 @@ struct Completer {
   /// True if nothing else stands there.
   bool add_entry() {
     const std::string brace = cursor.braces.empty() ? "" : cursor.braces.back();
-    if (brace == "trainer") return add_settings(check::settings_of("trainer")), cursor.starts_entry;
+    if (brace == "trainer" || brace == "serve") return add_settings(check::settings_of(brace)), cursor.starts_entry;
     if (brace == "topology") {
       add_settings(check::settings_of("topology"));
       if (cursor.setting == "devices") add_words({"auto", "cpu", "cuda"}, ItemKind::Value, 0);

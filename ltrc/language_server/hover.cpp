@@ -1,5 +1,6 @@
 #include <fmt/core.h>
 
+#include "dsl/check/experiment/settings.h"
 #include "ltrc/doc_entry.h"
 #include "ltrc/language_pages.h"
 #include "ltrc/language_server/cursor.h"
@@ -106,7 +107,7 @@ std::string reference_of(std::string_view text, Span span) {
   const std::string brace = cursor.braces.empty() ? "" : cursor.braces.back();
   if (brace == "callback" && cursor.before == lex::TokenKind::On)
     return entry_text(driver::places_pages(), "hooks", word);
-  if ((brace == "trainer" || brace == "topology") && cursor.starts_entry) {
+  if (!check::settings_of(brace).empty() && cursor.starts_entry) {
     std::string setting = entry_text(driver::settings_pages(), brace, word);
     if (!setting.empty()) return setting;
   }

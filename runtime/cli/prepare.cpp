@@ -346,11 +346,12 @@ RunRequest Start::request(Progress& progress) {
   }
   for (const Resolved& setting : settings.resolved()) {
     // How many threads read data changes no bit; how many compute is kept by the run.
-    // Nor do how long ranks wait, how often they begin again and who starts them.
+    // Nor do how long ranks wait, how often they begin again and who starts them, nor how others are served.
     static const std::set<Str> kFree = {"topology.workers",          "topology.prefetch", "topology.threads",
                                         "topology.timeout",          "topology.restarts", "topology.scheduler",
                                         "topology.scheduler.requeue"};
-    if (!kFree.contains(setting.path)) out.settings.emplace_back(setting.path, setting.value);
+    const bool is_free = kFree.contains(setting.path) || setting.path.starts_with("serve.");
+    if (!is_free) out.settings.emplace_back(setting.path, setting.value);
   }
   for (const StepInfo& step : experiment->steps) {
     if (step.role == Role::Predict) continue;            // has what its own verb gives it

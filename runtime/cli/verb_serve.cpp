@@ -4,35 +4,15 @@
 #include <thread>
 
 #include "doors/limits.h"
-#include "doors/number.h"
 #include "runtime/cli/predict_start.h"
 #include "runtime/cli/step_params.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/serve/service.h"
-#include "runtime/settings/value_text.h"
 #include "runtime/train/signals.h"
 
 namespace ltr::cli {
 
 namespace {
-
-/// The value of `--NAME`, a number of `least` or more.
-int64_t count_of(const CommandLine& line, const char* name, int64_t otherwise, int64_t least, int64_t most) {
-  if (!line.has(name)) return otherwise;
-  Str wanted;
-  const Option<Value> value = parse_value(line.get(name), "int", wanted);
-  if (value && value->as_int() >= least && value->as_int() <= most) return value->as_int();
-  throw error_at({}, err::wrong_type, Str("--") + name, line.get(name), fmt::format("an int of {} to {}", least, most));
-}
-
-double seconds_of(const CommandLine& line, const char* name, double otherwise) {
-  if (!line.has(name)) return otherwise;
-  Str wanted;
-  const Option<Value> value = parse_value(line.get(name), "duration", wanted);
-  if (!value || value->as_float() < 0)
-    throw error_at({}, err::wrong_type, Str("--") + name, line.get(name), "a time such as `2 ms`");
-  return value->as_float();
-}
 
 /// The stream whose source the rows of requests replace.
 const Data::RoleStream& predict_stream(const Start& start) {
@@ -96,13 +76,13 @@ class Reading {
 }  // namespace
 
 int run_serve(Start& start) {
-  serve::ServiceRules rules;
-  rules.queue.most = size_t(count_of(start.line, "queue", 1024, 1, 1'000'000));
-  rules.queue.batch_rows = size_t(count_of(start.line, "max-batch", 64, 1, 1'000'000));
-  rules.queue.wait = std::chrono::duration<double>(seconds_of(start.line, "wait", 0.002));
-  rules.refuses_names = !start.line.has("ignore-columns");
-  const int64_t port = count_of(start.line, "port", 8080, 0, 65535);
   const PredictStart made = start_predict(start);
+  const auto setting = [&](const Str& name) -> const Value& { return start.settings.value("serve." + name); };
+  serve::ServiceRules rules;
+  rules.queue.most = size_t(setting("queue").as_int());
+  rules.queue.batch_rows = size_t(setting("max_batch").as_int());
+  rules.queue.wait = std::chrono::duration<double>(setting("wait").as_float());
+  rules.refuses_names = !start.line.has("ignore-columns");
 
   const std::unique_ptr<Progress> progress = make_progress(start.terminal);
   RunRequest request = start.request(*progress);
@@ -117,7 +97,7 @@ int run_serve(Start& start) {
                   doors::json_string(start.program.name), doors::json_string(start.experiment->name),
                   doors::json_string(start.program.source_hash), doors::json_string(made.weights),
                   request.trained.steps));
-  const auto server = listen(start.line.get("host", "127.0.0.1"), port, rules.queue.most);
+  const auto server = listen(setting("host").as_str(), setting("port").as_int(), rules.queue.most);
   if (!server->is_local() && start.terminal.has_warnings) {
     print_err(
         fmt::format("warning: whoever reaches {} gets answers; there is no TLS and there are no accounts, "

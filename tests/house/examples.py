@@ -21,13 +21,13 @@ REFUSED = {"env", "secret"}
 KINDS = {"hooks"}
 HEADING = re.compile(r"^#+ (.*`.*)$", re.M)
 CODE = re.compile(r"^```.*?^```$", re.M | re.S)
-SETTING = re.compile(r'^LTR_(TRAINER|TOPOLOGY|FORM|PART)\("?([\w.]+)', re.M)
+SETTING = re.compile(r'^LTR_(TRAINER|TOPOLOGY|FORM|PART|SERVE)\("?([\w.]+)', re.M)
 
 
 def settings_of(source):
     """Pairs of section and name; of what has a form of its own, such as `mesh.fsdp`, the parts."""
     rows = SETTING.findall((source / "runtime/tables/settings.def").read_text())
-    return {("trainer" if kind == "TRAINER" else "topology", part) for kind, name in rows for part in name.split(".")}
+    return {(kind.lower() if kind in ("TRAINER", "SERVE") else "topology", part) for kind, name in rows for part in name.split(".")}
 
 
 def uses_in(tokens):

@@ -74,7 +74,7 @@ model Table() {
   step train[B](id: i64[B]) { minimize mean(table(id) ** 2) }
   step predict[B](id: i64[B]) -> float[B, 2] = table(id)
 }
-experiment words { data = Words(), model = Table(), trainer { epochs = 1 } }
+experiment words { data = Words(), model = Table(), trainer { epochs = 1 }, serve { port = 1, wait = 700 ms } }
 experiment points { data = Points(), model = Net(), trainer { epochs = 1 } }
 experiment pictures { data = Pictures(), model = Mean(), trainer { epochs = 1 } }
 experiment unread { data = Unread(), model = Blind(), trainer { epochs = 1 } }
@@ -274,7 +274,8 @@ with scratch() as place:
     check("a port that is taken", busy.returncode == 2 and "--port 0" in busy.text, busy.text)
     server.end()
 
-    server = Server(program, folder, "--wait", "700 ms", experiment="words")
+    server = Server(program, folder, experiment="words")
+    check("a flag goes before the section", server.port > 1, server.url)
     good = {"instances": [{"id": 3}]}
     alone = server.post(good)
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
@@ -297,8 +298,8 @@ with scratch() as place:
 
     for words, title, wanted_text in [
         (("unread",), "data without a predict stream", "has no stream `predict`"),
-        (("points", "--port", "70000"), "a port that is none", "0 to 65535"),
-        (("points", "--wait", "soon"), "a time that is none", "2 ms"),
+        (("points", "--port", "70000"), "a port that is none", "port <= 65535"),
+        (("points", "--wait", "soon"), "a time that is none", "30 s"),
         (("points", "--host", "no.such.host.invalid"), "a host that is none", "cannot listen"),
         (("points", "--out", "empty"), "no run", "train one with fit"),
     ]:

@@ -98,6 +98,7 @@ VAL = PROGRAM[PROGRAM.index("  step val"):PROGRAM.index("}\n\ntopology")]
 
 SAME = {
     "comments": [("# A comment.", "# Another one.\n\n# And more."), ("## Doubles.\n", "")],
+    "how it is served": [("  trainer { epochs = 5, seed = seed }", "  serve { port = 9000, wait = 5 ms }\n  trainer { epochs = 5, seed = seed }")],
     "layout": [("{ x: float[B, 4], species: i64[B] }", "{\n    x: float[B,4]\n    species: i64[B]\n  }")],
     "names of locals": [("h = relu(fc1(x))\n    return fc2(h)", "hidden = relu(fc1(x))\n    return fc2(hidden)")],
     "no local at all": [("h = relu(fc1(x))\n    return fc2(h)", "return fc2(relu(fc1(x)))")],

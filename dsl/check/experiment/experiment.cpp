@@ -209,6 +209,13 @@ Sections check_sections(const Merged& merged, Experiment& typed, Scope& scope) {
           if (!value.type.is_error()) typed.tags.push_back({setting.name.text, "str", std::move(value), setting.span});
         }
         break;
+      case ast::SectionKind::Serve:
+        for (const ast::Setting& setting : section.settings) {
+          Scope there = scope.in_file_of(setting.span);
+          auto value = check_setting(setting, settings_of("serve"), "`serve`", there);
+          if (value) typed.serve.push_back(std::move(*value));
+        }
+        break;
       case ast::SectionKind::Callbacks:
         if (!check_all_listed(section, "callback", Kind::CallbackValue, scope, typed.callbacks))
           sections.lacks_callback = true;

@@ -27,8 +27,12 @@ const std::vector<SettingInfo>& settings_of(std::string_view section) {
 #define LTR_FORM(name, written) {#name, written, "topology"},
 #include "runtime/tables/settings.def"
   };
+  static const std::vector<SettingInfo> kServe = {
+#define LTR_SERVE(name, type, initial, range, doc) {#name, type, "serve"},
+#include "runtime/tables/settings.def"
+  };
   static const std::vector<SettingInfo> kNone;
-  return section == "trainer" ? kTrainer : section == "topology" ? kTopology : kNone;
+  return section == "trainer" ? kTrainer : section == "topology" ? kTopology : section == "serve" ? kServe : kNone;
 }
 
 }  // namespace ltr::check

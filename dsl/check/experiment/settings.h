@@ -20,7 +20,7 @@ struct SettingInfo {
   std::string_view type;
   const char* section = "topology";  ///< with the name the path of a run's setting
 };
-/// Those in the braces of `section`: `trainer` or `topology`; of others no list is closed, and none is given.
+/// Those in the braces of `section`: `trainer`, `topology` or `serve`; of others no list is closed, and none is given.
 const std::vector<SettingInfo>& settings_of(std::string_view section);
 
 /// The words of `one_of[a, b]`.

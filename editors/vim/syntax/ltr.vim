@@ -9,8 +9,8 @@ syntax case match
 syntax keyword ltrKeyword ltr import hparam type const fn extern data block model callback topology experiment
 syntax keyword ltrKeyword test backward state reduce merge let batch train val predict from rename freeze
 syntax keyword ltrKeyword weight buffer optimizer group init manual on for amends over at recompute set trainer
-syntax keyword ltrKeyword sweep tags callbacks loggers fails return yield assert print minimize with image
-syntax keyword ltrKeyword histogram text epoch both bar while every no_grad scan dim new
+syntax keyword ltrKeyword sweep tags serve callbacks loggers fails return yield assert print minimize with
+syntax keyword ltrKeyword image histogram text epoch both bar while every no_grad scan dim new
 syntax keyword ltrOperatorWord and or not in as if then else
 syntax keyword ltrConstant true false none
 syntax keyword ltrType bf16 bool bytes draw duration f16 f32 f64 facts float i16 i32 i64 i8 initializer int

@@ -49,7 +49,7 @@ class Coverage:
         unseen = lambda names: sorted(set(names) - self.words)
         return {
             "productions": sorted({described(self.rules, one) for one in choices(self.rules) if one not in self.taken} - NEVER),
-            "settings": unseen(rows("runtime/tables/settings.def", r"^LTR_(?:TRAINER|TOPOLOGY)\((\w+),")),
+            "settings": unseen(rows("runtime/tables/settings.def", r"^LTR_(?:TRAINER|TOPOLOGY|SERVE)\((\w+),")),
             "hooks": unseen(rows("runtime/tables/hooks.def", r"^LTR_HOOK\((\w+),")),
             "units": unseen(rows("dsl/host/unit.def", r'^LTR_UNIT\("(\w+)"')),
             "library": unseen(library_names()),

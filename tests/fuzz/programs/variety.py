@@ -292,7 +292,7 @@ class Variety:
         tracks = f'Mlflow({address}run_name = run.name, artifacts = {rng.choice(("best", "last", "all", "none"))}, auto = {rng.choice(("true", "false"))})'
         sections = ["data = Made()", "model = Net(lr)", "topology = one", "trainer " + self.entries(items),
                     "callbacks " + self.entries(callbacks), "loggers " + self.entries(rng.sample(LOGGERS, rng.randint(0, 2))),
-                    'tags { kind = "random", of = "forms" }', self.sweep()]
+                    'tags { kind = "random", of = "forms" }', 'serve { host = "127.0.0.1", port = 0, max_batch = 8, wait = 1 ms, queue = 16 }', self.sweep()]
         self.parts += ["", f"experiment e {self.entries(sections, '')}",
                        "experiment longer amends e " + self.entries(
                            ["topology = many", f"callbacks += {{ {'Watch' if 'Nothing()' in callbacks else 'Nothing'}(), {tells} }}", f"loggers += {{ {tracks} }}", "tags { }",
