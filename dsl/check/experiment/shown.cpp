@@ -72,14 +72,14 @@ void check_stream(const node::Call& call, Span place, const DataObject& data, Co
   }
 }
 
-/// E0309: what it shows is given by `step predict`.
+/// E0309: what it shows, or answers, is given by `step predict`.
 void check_predicts(Span span, const Experiment& experiment, Context& cx) {
   const Object& model = cx.program.models[experiment.model];
   const bool predicts = std::ranges::any_of(model.fns, [&](FnId id) {
     return cx.program.fns[id].role == FnRole::Step && cx.program.fns[id].name == "predict";
   });
   if (predicts || model.is_damaged || is_reported(cx, diagnostics::Code::E0309, span)) return;
-  cx.report(diag::wrong_argument(span, "it shows what `step predict` gives, and `" + model.name + "` has none")
+  cx.report(diag::wrong_argument(span, "it needs a `step predict`, and `" + model.name + "` has none")
                 .label(model.span, "the model"));
 }
 
@@ -88,6 +88,7 @@ void check_predicts(Span span, const Experiment& experiment, Context& cx) {
 void check_shown(Context& cx, const Experiment& experiment) {
   const DataObject& data = cx.program.datas[experiment.data];
   if (data.object.is_damaged) return;
+  if (!experiment.serve.empty()) check_predicts(experiment.serve.front().span, experiment, cx);
   for (const Expr& callback : experiment.callbacks) {
     const auto* call = callback.get<node::Call>();
     if (call != nullptr && call->op == library::Id::SamplePredictions) check_predicts(callback.span, experiment, cx);
