@@ -1,7 +1,9 @@
 #include "dsl/check/walk.h"
 
 #include <boost/pfr.hpp>
+#include <set>
 #include <type_traits>
+#include <vector>
 
 namespace ltr::check {
 
@@ -88,6 +90,22 @@ void for_each_body(const Stmt& stmt, const std::function<void(const Body&)>& vis
 
 void for_each_body(Stmt& stmt, const std::function<void(Body&)>& visit) {
   std::visit([&](auto& node) { for_each_body_in(node, visit); }, stmt.node);
+}
+
+void for_each_reached(FnId fn, const Program& program, const std::function<void(const ExprView&)>& visit) {
+  std::set<FnId> seen = {0};  // no function
+  std::vector<FnId> to_visit = {fn};
+  while (!to_visit.empty()) {
+    const FnId at = to_visit.back();
+    to_visit.pop_back();
+    if (!seen.insert(at).second) continue;
+    for_each_expr(program.fns[at].body, program, [&](const ExprView& expr) {
+      visit(expr);
+      if (const auto* call = expr.get<node::CallFn>()) to_visit.push_back(call->fn);
+      if (const auto* call = expr.get<node::CallMethod>()) to_visit.push_back(call->fn);
+      if (const auto* map = expr.get<node::MapStage>()) to_visit.push_back(map->fn);
+    });
+  }
 }
 
 bool any_child(const ExprView& expr, const std::function<bool(ExprId)>& test) {

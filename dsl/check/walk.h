@@ -18,6 +18,8 @@ void for_each_body(const Stmt& stmt, const std::function<void(const Body&)>& vis
 void for_each_body(Stmt& stmt, const std::function<void(Body&)>& visit);
 /// All expressions in a body, those within others and within its bodies, too.
 void for_each_expr(const Body& body, const Program& program, const std::function<void(const ExprView&)>& visit);
+/// The same in the code of a function and of all that it calls, each once.
+void for_each_reached(FnId fn, const Program& program, const std::function<void(const ExprView&)>& visit);
 /// Whether one of the operands fulfils `test`; `expr` itself is not asked.
 bool any_child(const ExprView& expr, const std::function<bool(ExprId)>& test);
 /// `expr` with `map(operand)` in place of each operand.

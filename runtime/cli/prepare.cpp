@@ -24,6 +24,7 @@
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/precision.h"
 #include "runtime/train/feed.h"
+#include "runtime/train/metric_states.h"
 #include "runtime/train/root_state.h"
 
 namespace ltr::cli {
@@ -296,6 +297,7 @@ void Start::build() {
   model = experiment->make_model(settings, *data, root->scope());
   check();
   root->finish();
+  for (const Model::MetricMember& member : model->metrics) check_beginnings(member.name, member.of(*model, 0));
   for (const Str& block : strategy.recompute) {
     if (!root->recompute_at(block))
       strategy.warnings.push_back(fmt::format("recompute at {}: the model has no such block", block));

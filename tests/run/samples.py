@@ -123,7 +123,6 @@ def answers_agree(folder, of):
 def refused(folder):
     for name, callbacks, predict, given, code, words in (
             ("nowhere", ", SamplePredictions()", PREDICT, "SamplePredictions.stream=val.dirty", "R2006", ("val.dirty", "val.clean")),
-            ("silent", ", SamplePredictions()", "", "", "R2006", ("no step predict",)),
             ("alone", ", SamplePredictions()", PREDICT, "", "R2006", ("the data has no predict stream",)),
             ("field", ', ImageGrid("image")', PREDICT, "ImageGrid.field=picture", "R2002", ("picture", "the batch has image")),
             ("numbers", ', ImageGrid("image")', PREDICT, "ImageGrid.field=label", "R2006", ("label holds no images",))):

@@ -67,6 +67,7 @@ model Classifier(width: int, lr: float) {
   peak = Peak()
   level = Level()
   optimizer opt = AdamW(net.weights, lr = lr) { clip_norm = 1.0 }
+  step predict[B](x: float[B, 4]) -> i64[B] = net(x).argmax(1)
   step train[B](x: float[B, 4], species: i64[B]) {
     loss = cross_entropy(net(double(x)), species)
     minimize loss

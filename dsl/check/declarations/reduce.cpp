@@ -349,46 +349,30 @@ void check_beginning(const ExprView& initial, Context& cx) {
                 .help("begin at 0, and add it in `compute`"));
 }
 
-/// Whether code reads the state, in the functions that it calls, too.
-struct StateRead {
-  const Program& program;
-  const std::string& state;
-  std::set<FnId> seen;
-
-  bool in(ExprId id) {
-    const ExprView& expr = program.exprs[id];
+bool reads_state(FnId fn, const std::string& state, const Program& program) {
+  bool found = false;
+  for_each_reached(fn, program, [&](const ExprView& expr) {
     const auto* member = expr.get<node::Member>();
-    if (member != nullptr && member->name == state && program.exprs[member->object].is<node::Self>()) return true;
-    const auto* method = expr.get<node::CallMethod>();
-    if (method != nullptr && seen.insert(method->fn).second && in(program.fns[method->fn].body)) return true;
-    return in_parts(expr);
-  }
-  bool in(const Body& body) {
-    return std::any_of(body.begin(), body.end(), [&](const Stmt& stmt) { return in_parts(stmt); });
-  }
-  bool in_parts(const auto& node) {
-    bool found = false;
-    const auto look = [&](const auto& part) { found = found || in(part); };
-    for_each_child(node, look);
-    for_each_body(node, look);
-    return found;
-  }
-};
+    found = found || (member != nullptr && member->name == state && program.exprs[member->object].is<node::Self>());
+  });
+  return found;
+}
 
 }  // namespace
 
 void check_sums(Context& cx, const ObjectInfo& metric, const Object& typed) {
   const auto update = metric.fns.find("update");
-  const Body* body = update != metric.fns.end() ? &cx.program.fns[update->second->index].body : nullptr;
+  const FnId fn = update != metric.fns.end() ? update->second->index : 0;
   for (const Member& member : typed.members) {
     if (member.kind != MemberKind::State || member.reduce != "sum" || typed.is_library) continue;
     check_beginning(member.value, cx);
-    if (body == nullptr || StateRead{cx.program, member.name, {}}.in(*body)) continue;
-    const auto set = std::ranges::find_if(*body, [&](const Stmt& stmt) {
+    if (fn == 0 || reads_state(fn, member.name, cx.program)) continue;
+    const Body& body = cx.program.fns[fn].body;
+    const auto set = std::ranges::find_if(body, [&](const Stmt& stmt) {
       const auto* one = stmt.get<stmt::SetMember>();
       return one != nullptr && one->name == member.name;
     });
-    if (set == body->end()) continue;
+    if (set == body.end()) continue;
     cx.report(diag::replaced_sum(set->span, member.name)
                   .note("each batch takes the place of the one before, and ranks are added")
                   .help("`{} += …` adds it", member.name));

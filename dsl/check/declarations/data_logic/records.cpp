@@ -263,35 +263,17 @@ void check_same_records(Context& cx, const DataObject& data) {
 
 namespace {
 
-void find_members(const Body& body, const Program& program, std::set<std::string>& names, std::set<FnId>& seen);
-
-/// The members of its data that an expression reads, also in the functions that it calls.
-void find_members(const ExprView& expr, const Program& program, std::set<std::string>& names, std::set<FnId>& seen) {
-  const auto* member = expr.get<node::Member>();
-  if (member != nullptr && program.exprs[member->object].is<node::Self>()) names.insert(member->name);
-  const auto* function = expr.get<node::CallFn>();
-  const auto* method = expr.get<node::CallMethod>();
-  const auto* map = expr.get<node::MapStage>();
-  const FnId fn = function != nullptr ? function->fn : method != nullptr ? method->fn : map != nullptr ? map->fn : 0;
-  if (fn != 0 && seen.insert(fn).second) find_members(program.fns[fn].body, program, names, seen);
-  for_each_child(expr, [&](ExprId child) { find_members(program.exprs[child], program, names, seen); });
-  for_each_body(expr, [&](const Body& body) { find_members(body, program, names, seen); });
-}
-
-void find_members(const Body& body, const Program& program, std::set<std::string>& names, std::set<FnId>& seen) {
-  for (const Stmt& stmt : body) {
-    for_each_child(stmt, [&](ExprId child) { find_members(program.exprs[child], program, names, seen); });
-    for_each_body(stmt, [&](const Body& inner) { find_members(inner, program, names, seen); });
-  }
-}
-
 /// Adds what the maps of a stream read: those of its stages, and of the `let`s that it is made of.
 void add_read_by_maps(const ExprView& expr, const DataObject& data, const Program& program,
-                      std::set<std::string>& names, std::set<FnId>& seen) {
+                      std::set<std::string>& names) {
   const ExprView stream = behind_lets(expr, data, program);
-  const auto* map = stream.get<node::MapStage>();
-  if (map != nullptr && seen.insert(map->fn).second) find_members(program.fns[map->fn].body, program, names, seen);
-  if (const auto input = input_of(stream, program)) add_read_by_maps(program.exprs[*input], data, program, names, seen);
+  if (const auto* map = stream.get<node::MapStage>()) {
+    for_each_reached(map->fn, program, [&](const ExprView& read) {
+      const auto* member = read.get<node::Member>();
+      if (member != nullptr && program.exprs[member->object].is<node::Self>()) names.insert(member->name);
+    });
+  }
+  if (const auto input = input_of(stream, program)) add_read_by_maps(program.exprs[*input], data, program, names);
 }
 
 }  // namespace
@@ -301,8 +283,7 @@ void check_known_records(Context& cx, const DataObject& data) {
       std::find_if(data.streams.begin(), data.streams.end(), [](const StreamDecl& one) { return one.role == "train"; });
   if (train == data.streams.end() || train->value.type.is_error()) return;
   std::set<std::string> used;
-  std::set<FnId> seen;
-  add_read_by_maps(train->value, data, cx.program, used, seen);
+  add_read_by_maps(train->value, data, cx.program, used);
   for (const Member& member : data.object.members) {
     const auto* op = member.value.get<node::Op>();
     const bool is_known = op != nullptr && (op->op == library::Id::Facts || op->op == library::Id::Vocab);

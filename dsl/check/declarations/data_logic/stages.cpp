@@ -94,41 +94,22 @@ std::optional<ExprView> shuffled_batches(const ExprView& expr, const DataObject&
   return are_batches ? std::optional(stream) : std::nullopt;
 }
 
-struct Augmentations {
-  const Program& program;
-  std::set<FnId> seen;
-
-  /// The first function of the library that a map calls to vary images at random.
-  Id in(FnId fn) { return fn != 0 && seen.insert(fn).second ? in(program.fns[fn].body) : Id::None; }
-
-  Id in(const Body& body) {
-    Id found = Id::None;
-    for (const Stmt& stmt : body) {
-      for_each_child(stmt, [&](ExprId child) { found = found == Id::None ? in(program.exprs[child]) : found; });
-      for_each_body(stmt, [&](const Body& inner) { found = found == Id::None ? in(inner) : found; });
-    }
-    return found;
-  }
-
-  Id in(const ExprView& expr) {
+/// The first function of the library that a map calls to vary images at random.
+Id augmentation_in(FnId map, const Program& program) {
+  Id found = Id::None;
+  for_each_reached(map, program, [&](const ExprView& expr) {
     const auto* op = expr.get<node::Op>();
-    if (op != nullptr && library::is_augmentation(op->op)) return op->op;
-    Id found = Id::None;
-    const auto look = [&](Id id) { found = found == Id::None ? id : found; };
-    if (const auto* call = expr.get<node::CallFn>()) look(in(call->fn));
-    if (const auto* call = expr.get<node::CallMethod>()) look(in(call->fn));
-    for_each_child(expr, [&](ExprId child) { look(in(program.exprs[child])); });
-    for_each_body(expr, [&](const Body& body) { look(in(body)); });
-    return found;
-  }
-};
+    if (found == Id::None && op != nullptr && library::is_augmentation(op->op)) found = op->op;
+  });
+  return found;
+}
 
 /// The map of a stream that varies its images at random, and what it calls for that.
 std::optional<std::pair<Span, Id>> augmenting_map(const ExprView& expr, const DataObject& data, const Context& cx) {
   const Program& program = cx.program;
   const ExprView& stream = behind_lets(expr, data, program);
   const auto* map = stream.get<node::MapStage>();
-  const Id varies = map != nullptr ? Augmentations{program, {}}.in(map->fn) : Id::None;
+  const Id varies = map != nullptr ? augmentation_in(map->fn, program) : Id::None;
   if (varies != Id::None) return std::pair(stage_span(cx, stream), varies);
   const auto input = input_of(stream, program);
   return input ? augmenting_map(program.exprs[*input], data, cx) : std::nullopt;
