@@ -361,10 +361,11 @@ bool reads_state(FnId fn, const std::string& state, const Program& program) {
 }  // namespace
 
 void check_sums(Context& cx, const ObjectInfo& metric, const Object& typed) {
+  if (typed.is_library) return;
   const auto update = metric.fns.find("update");
   const FnId fn = update != metric.fns.end() ? update->second->index : 0;
   for (const Member& member : typed.members) {
-    if (member.kind != MemberKind::State || member.reduce != "sum" || typed.is_library) continue;
+    if (member.kind != MemberKind::State || member.reduce != "sum") continue;
     check_beginning(member.value, cx);
     if (fn == 0 || reads_state(fn, member.name, cx.program)) continue;
     const Body& body = cx.program.fns[fn].body;

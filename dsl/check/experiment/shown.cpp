@@ -1,4 +1,4 @@
-// What is shown of rounds: `SamplePredictions` and `ImageGrid` name streams and fields by texts.
+// What is shown of rounds: `SamplePredictions` and `ImageGrid` name streams and fields by texts; and what needs a `step predict`.
 
 #include <algorithm>
 

@@ -160,13 +160,14 @@ AtomTable::Substitution multiples(const std::vector<AtomId>& names, Context& cx)
     const Polynomial name = Polynomial::atom(id);
     std::optional<Polynomial> number, shift;
     for (const Requirement& fact : cx.facts) {
-      if (fact.kind != Requirement::Kind::Divisible || !(fact.left - name).constant()) continue;
+      const bool is_about = fact.kind == Requirement::Kind::Divisible && (fact.left - name).constant();
+      if (!is_about || fact.right == Polynomial(0)) continue;
       if (!number) {
         number = fact.right;
         shift = fact.left - name;
       } else if (number->constant() && fact.right.constant() && *shift == fact.left - name) {
         const int64_t common = std::gcd(*number->constant(), *fact.right.constant());
-        const Polynomial both = common == 0 ? Polynomial(0) : Polynomial(*number->constant() / common) * fact.right;
+        const Polynomial both = Polynomial(*number->constant() / common) * fact.right;
         if (!both.is_lost()) number = both;
       }
     }
@@ -185,7 +186,7 @@ bool are_same_size(const Polynomial& left, const Polynomial& right, Context& cx)
   AtomTable& atoms = cx.program.atoms;
   const Polynomial difference = without_ceilings(left, atoms) - without_ceilings(right, atoms);
   if (difference == Polynomial(0)) return true;
-  if (cx.facts.empty() || difference.constant()) return false;
+  if (cx.facts.empty() || difference.is_lost() || difference.constant()) return false;
   return atoms.substitute(difference, multiples(atoms.deep_atoms(difference), cx)) == Polynomial(0);
 }
 

@@ -152,6 +152,14 @@ TEST_CASE("requirements: sizes of two names may be equal, a multiple of one neve
   CHECK_FALSE(truth(Kind::Less, -2, kMax) == Truth::False);
 }
 
+TEST_CASE("sizes: what is no multiple of anything tells nothing") {
+  World world;
+  const Polynomial h = world.binder("H");
+  world.cx.facts.push_back({.kind = Requirement::Kind::Divisible, .left = h, .right = 0});
+  CHECK_FALSE(are_same_size(h, h * 2, world.cx));
+  CHECK_FALSE(are_same_size(Polynomial(std::numeric_limits<int64_t>::max()) + h + 1, h * 2, world.cx));
+}
+
 TEST_CASE("sizes: those of multiples are the same where they are so for all of them") {
   World world;
   AtomTable& atoms = world.cx.program.atoms;
