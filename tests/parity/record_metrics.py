@@ -16,71 +16,10 @@ import torchmetrics.audio as A
 import torchmetrics.retrieval as T
 import torchmetrics.segmentation as S
 import torchmetrics.text as X
+from metric_inputs import INPUTS
+from torchmetrics.image.fid import FrechetInceptionDistance
 
 warnings.filterwarnings("ignore")
-
-
-def wave(n, shift):
-    return torch.sin(0.7 * torch.arange(n, dtype=torch.float64) + shift).float()
-
-
-def ids(n, modulus, step):
-    return (torch.arange(n) * torch.arange(n) * step + torch.arange(n)) % modulus
-
-
-# Two batches of each kind of input, as torch has them and as the program writes them.
-INPUTS = {
-    "logits": ([wave(40, s).reshape(8, 5) for s in (0, 1)], ["wave(40, 0.0).reshape(8, 5)", "wave(40, 1.0).reshape(8, 5)"]),
-    "label": ([ids(8, 5, s) for s in (3, 1)], ["ids(8, 5, 3)", "ids(8, 5, 1)"]),
-    "few": ([ids(8, 7, s) % 2 for s in (3, 1)], ["ids(8, 7, 3) % 2", "ids(8, 7, 1) % 2"]),
-    "pixels": ([wave(120, s).reshape(4, 5, 6) for s in (0, 1)],
-               ["wave(120, 0.0).reshape(4, 5, 6)", "wave(120, 1.0).reshape(4, 5, 6)"]),
-    "pixel_label": ([ids(24, 5, s).reshape(4, 6) for s in (3, 1)],
-                    ["ids(24, 5, 3).reshape(4, 6)", "ids(24, 5, 1).reshape(4, 6)"]),
-    "score": ([wave(16, s) * 2 for s in (0, 1)], ["wave(16, 0.0) * 2", "wave(16, 1.0) * 2"]),
-    "binary": ([ids(16, 7, 3) % 2, ids(16, 7, 1) % 2], ["ids(16, 7, 3) % 2", "ids(16, 7, 1) % 2"]),
-    "scores": ([wave(32, s).reshape(8, 4) for s in (0, 1)], ["wave(32, 0.0).reshape(8, 4)", "wave(32, 1.0).reshape(8, 4)"]),
-    "labels": ([ids(32, 7, s).reshape(8, 4) % 2 for s in (3, 1)],
-               ["ids(32, 7, 3).reshape(8, 4) % 2", "ids(32, 7, 1).reshape(8, 4) % 2"]),
-    "y": ([wave(12, s) for s in (0, 1)], ["wave(12, 0.0)", "wave(12, 1.0)"]),
-    "t": ([wave(12, s) for s in (0.3, 1.5)], ["wave(12, 0.3)", "wave(12, 1.5)"]),
-    "rows": ([wave(12, s).reshape(4, 3) for s in (0, 1)], ["wave(12, 0.0).reshape(4, 3)", "wave(12, 1.0).reshape(4, 3)"]),
-    "row_t": ([wave(12, s).reshape(4, 3) for s in (0.3, 1.5)],
-              ["wave(12, 0.3).reshape(4, 3)", "wave(12, 1.5).reshape(4, 3)"]),
-    "p": ([wave(12, s).abs().reshape(4, 3) + 0.1 for s in (0, 1)],
-          ["abs(wave(12, 0.0)).reshape(4, 3) + 0.1", "abs(wave(12, 1.0)).reshape(4, 3) + 0.1"]),
-    "q": ([wave(12, s).abs().reshape(4, 3) + 0.1 for s in (0.3, 1.5)],
-          ["abs(wave(12, 0.3)).reshape(4, 3) + 0.1", "abs(wave(12, 1.5)).reshape(4, 3) + 0.1"]),
-    "image": ([wave(2 * 3 * 16 * 16, s).reshape(2, 3, 16, 16) for s in (0, 1)],
-              ["wave(1536, 0.0).reshape(2, 3, 16, 16)", "wave(1536, 1.0).reshape(2, 3, 16, 16)"]),
-    "image_t": ([wave(2 * 3 * 16 * 16, s).reshape(2, 3, 16, 16) for s in (0.3, 1.1)],
-                ["wave(1536, 0.3).reshape(2, 3, 16, 16)", "wave(1536, 1.1).reshape(2, 3, 16, 16)"]),
-}
-
-# Without a class that never occurs: torchmetrics counts such a one as 0 in a ranking, and here it is left out.
-INPUTS["every_label"] = ([(torch.arange(8) * 3 + s) % 5 for s in (0, 1)], ["(arange(8) * 3) % 5", "(arange(8) * 3 + 1) % 5"])
-# Scores above 0: torchmetrics takes the others for documents that were not found.
-INPUTS["found"] = ([wave(20, s) + 2 for s in (0, 1)], ["wave(20, 0.0) + 2", "wave(20, 1.0) + 2"])
-INPUTS["relevant"] = ([ids(20, 7, s) % 2 for s in (3, 1)], ["ids(20, 7, 3) % 2", "ids(20, 7, 1) % 2"])
-INPUTS["found_rows"] = ([x.reshape(4, 5) for x in INPUTS["found"][0]], [f"({x}).reshape(4, 5)" for x in INPUTS["found"][1]])
-INPUTS["relevant_rows"] = ([x.reshape(4, 5) for x in INPUTS["relevant"][0]], [f"({x}).reshape(4, 5)" for x in INPUTS["relevant"][1]])
-INPUTS["query"] = ([torch.arange(20) % 4 + 4 * s for s in (0, 1)], ["arange(20) % 4", "arange(20) % 4 + 4"])
-
-# Labels of which some are to be left out: where they do not count, they are no classes.
-INPUTS["padded"] = ([torch.where(torch.arange(8) % 3 == s, -100, (torch.arange(8) * 3 + s) % 5) for s in (0, 1)],
-                    ["where(arange(8) % 3 == 0, -100, (arange(8) * 3) % 5)",
-                     "where(arange(8) % 3 == 1, -100, (arange(8) * 3 + 1) % 5)"])
-INPUTS["padded_pixels"] = ([torch.where(torch.arange(24) % 4 == s, -100, ids(24, 5, 3)).reshape(4, 6) for s in (0, 1)],
-                           [f"where(arange(24) % 4 == {s}, -100, ids(24, 5, 3)).reshape(4, 6)" for s in (0, 1)])
-INPUTS["padded_binary"] = ([torch.where(torch.arange(16) % 3 == s, -100, ids(16, 7, 3) % 2) for s in (0, 1)],
-                           [f"where(arange(16) % 3 == {s}, -100, ids(16, 7, 3) % 2)" for s in (0, 1)])
-INPUTS["padded_labels"] = ([torch.where(torch.arange(32) % 5 == s, -100, ids(32, 7, 3) % 2).reshape(8, 4) for s in (0, 1)],
-                           [f"where(arange(32) % 5 == {s}, -100, ids(32, 7, 3) % 2).reshape(8, 4)" for s in (0, 1)])
-INPUTS["tokens"] = ([wave(60, s).reshape(2, 6, 5) for s in (0, 1)], [f"wave(60, {s}.0).reshape(2, 6, 5)" for s in (0, 1)])
-INPUTS["token_label"] = ([ids(12, 5, s).reshape(2, 6) for s in (3, 1)], [f"ids(12, 5, {s}).reshape(2, 6)" for s in (3, 1)])
-INPUTS["padded_tokens"] = ([torch.where(torch.arange(12) % 4 == s, -100, ids(12, 5, 3)).reshape(2, 6) for s in (0, 1)],
-                           [f"where(arange(12) % 4 == {s}, -100, ids(12, 5, 3)).reshape(2, 6)" for s in (0, 1)])
-
 ROWS = []
 
 
@@ -222,18 +161,6 @@ row("Perplexity()", X.Perplexity(), "tokens", "token_label", tolerance=1e-5)
 row("Perplexity(ignore = -100)", X.Perplexity(ignore_index=-100), "tokens", "padded_tokens", tolerance=1e-5)
 
 
-# What is given to torchmetrics as text is given here as numbers of words, of which 0 ends a text.
-INPUTS["masks"] = ([wave(240, s).reshape(2, 5, 4, 6) for s in (0, 1)], [f"wave(240, {s}.0).reshape(2, 5, 4, 6)" for s in (0, 1)])
-INPUTS["mask_label"] = ([ids(48, 5, s).reshape(2, 4, 6) for s in (3, 1)], [f"ids(48, 5, {s}).reshape(2, 4, 6)" for s in (3, 1)])
-INPUTS["said"] = ([torch.where(torch.arange(36) % 9 > 6, 0, torch.where(torch.arange(36) % 7 == s, 5, ids(36, 4, 3 - s) + 1)).reshape(4, 9)
-                   for s in (0, 1)],
-                  [f"where(arange(36) % 9 > 6, 0, where(arange(36) % 7 == {s}, 5, ids(36, 4, {3 - s}) + 1)).reshape(4, 9)" for s in (0, 1)])
-INPUTS["meant"] = ([torch.where(torch.arange(36) % 9 > 7 - s, 0, ids(36, 4, 3 - s) + 1).reshape(4, 9) for s in (0, 1)],
-                   [f"where(arange(36) % 9 > {7 - s}, 0, ids(36, 4, {3 - s}) + 1).reshape(4, 9)" for s in (0, 1)])
-INPUTS["above"] = ([wave(12, s) + 1.5 for s in (0, 1)], ["wave(12, 0.0) + 1.5", "wave(12, 1.0) + 1.5"])
-INPUTS["above_t"] = ([wave(12, s) + 1.25 for s in (0.3, 1.5)], ["wave(12, 0.3) + 1.25", "wave(12, 1.5) + 1.25"])
-
-
 class Picked:
     """One of the values of a metric that has several."""
 
@@ -338,6 +265,138 @@ row("AveragePrecision(5, average = none, thresholds = 5)", C.MulticlassAveragePr
     "few", prepare=to_probs)
 
 
+for name in ("MRR", "MAP", "NormalizedDCG", "Precision", "Recall", "HitRate", "FallOut", "RPrecision"):
+    for action in ("neg", "pos", "skip"):
+        for top_k in (None,) if name == "RPrecision" else (None, 1, 2, 9):
+            given = "" if top_k is None else f", top_k = {top_k}"
+            options = {} if top_k is None else {"top_k": top_k}
+            row(f"Retrieval{name}(empty_target_action = {action}{given}, ignore = -100)",
+                getattr(T, f"Retrieval{name}")(empty_target_action=action, **options, **left_out), "found", "padded_sparse", "query")
+for top_k in (1, 2, 9):
+    for scores in ("found", "tied"):
+        row(f"RetrievalNormalizedDCG(top_k = {top_k})", T.RetrievalNormalizedDCG(top_k=top_k), scores, "grades", "query")
+
+# Forms of yes or no and of several labels.
+to_sigmoid = lambda s, t: (torch.sigmoid(s), t)
+for ignore, options, binary, labels in (("", {}, "binary", "labels"), ("ignore = -100", left_out, "padded_binary", "padded_labels")):
+    and_ignore = ignore and f", {ignore}"
+    row(f"BinaryStatScores({ignore})", C.BinaryStatScores(**options), "score", binary, prepare=to_sigmoid)
+    row(f"MultilabelStatScores(4{and_ignore})", C.MultilabelStatScores(num_labels=4, average="none", **options), "scores", labels,
+        prepare=to_sigmoid)
+    for ours, theirs in {"off": None, "rows": "true", "columns": "pred", "all": "all"}.items():
+        row(f"BinaryConfusionMatrix(threshold = 0.7, normalize = {ours}{and_ignore})",
+            C.BinaryConfusionMatrix(threshold=0.7, normalize=theirs, **options), "score", binary, prepare=to_sigmoid)
+        row(f"MultilabelConfusionMatrix(4, normalize = {ours}{and_ignore})",
+            C.MultilabelConfusionMatrix(num_labels=4, normalize=theirs, **options), "scores", labels, prepare=to_sigmoid)
+    row(f"MultilabelMatthewsCorrCoef(4{and_ignore})", C.MultilabelMatthewsCorrCoef(num_labels=4, **options), "scores", labels,
+        prepare=to_sigmoid)
+    for average in ("macro", "micro", "weighted", "none"):
+        row(f"MultilabelJaccardIndex(4, average = {average}{and_ignore})",
+            C.MultilabelJaccardIndex(num_labels=4, average=average, **options), "scores", labels, prepare=to_sigmoid)
+        for bins in (None, 2, 7):
+            given = f", average = {average}{'' if bins is None else f', thresholds = {bins}'}{and_ignore}"
+            for name in ("AUROC", "AveragePrecision"):
+                row(f"Multilabel{name}(4{given})",
+                    getattr(C, f"Multilabel{name}")(num_labels=4, average=average, thresholds=bins, **options), "scores", labels)
+    for weights in ("linear", "quadratic"):
+        row(f"BinaryCohenKappa(weights = {weights}{and_ignore})", C.BinaryCohenKappa(weights=weights, **options), "score", binary,
+            prepare=to_sigmoid)
+    for most in (0.1, 0.25, 0.5, 1.0):
+        for bins in (None, 7, 100):
+            given = "" if bins is None else f", thresholds = {bins}"
+            row(f"BinaryAUROC(max_fpr = {most}{given}{and_ignore})", C.BinaryAUROC(max_fpr=most, thresholds=bins, **options),
+                "score", binary)
+row("BinaryAUROC(max_fpr = 0.5)", C.BinaryAUROC(max_fpr=0.5), "score", "all_yes")
+row("BinaryStatScores()", C.BinaryStatScores(), "score", "all_yes", prepare=to_sigmoid)
+
+
+class Made:
+    """A twin whose inputs or value torchmetrics has in another form."""
+
+    def __init__(self, twin, update=None, compute=None):
+        self.update = (lambda *given: update(twin, *given)) if update else twin.update
+        self.compute = (lambda: compute(twin.compute())) if compute else twin.compute
+
+
+def no_background(value):
+    """Torchmetrics leaves class 0 out of the values, which are one each here."""
+    return torch.cat([torch.zeros(1), value])
+
+
+for how in ("", "average = none, "):
+    for ours, theirs in {"true": True, "false": False}.items():
+        of_class = {"compute": no_background} if how and not theirs else {}
+        options = {"num_classes": 5, "include_background": theirs, "input_format": "index"}
+        row(f"MeanIoU(5, {how}include_background = {ours})", Made(S.MeanIoU(per_class=bool(how), **options), **of_class),
+            "masks", "mask_label", prepare=to_classes)
+        row(f"DiceScore(5, {how}include_background = {ours})",
+            Made(S.DiceScore(average="none" if how else "macro", **options), **of_class), "masks", "mask_label", prepare=to_classes)
+
+# Text by characters, one number by itself, numbers of which some are nan.
+to_words = lambda a, b: tuple(["".join(chr(96 + n) for n in row[:([*row, 0]).index(0)]) for row in rows.tolist()] for rows in (a, b))
+row("CharErrorRate()", X.CharErrorRate(), "said", "meant", prepare=to_words)
+for how in ("mean", "sum"):
+    row(f"EditDistance(reduction = {how})", X.EditDistance(reduction=how), "said", "meant", prepare=to_words)
+    row(f"TotalVariation(reduction = {how})", I.TotalVariation(reduction=how), "image", tolerance=1e-5)
+for given in (("y",), ("holes",), ("one",)):
+    for name in ("MeanMetric", "SumMetric", "MinMetric", "MaxMetric"):
+        row(f"{name}()", getattr(torchmetrics.aggregation, name)(), *given)
+row("MeanMetric()", torchmetrics.MeanMetric(), "holes", "weights")
+row("MeanMetric()", torchmetrics.MeanMetric(), "one", "weight")
+for window in (1, 2, 3, 4, 5, 7):
+    row(f"RunningMean({window})", torchmetrics.RunningMean(window=window), "one")
+
+# Features and images.
+class Features(torch.nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.num_features = size
+
+    def forward(self, x):
+        return x
+
+
+def both_sides(twin, features, real):
+    twin.update(features, real=False)
+    twin.update(real, real=True)
+
+
+for size, given in ((3, ("rows", "row_t")), (5, ("logits", "other_logits")), (4, ("wide", "wide_t")), (4, ("wide", "wide"))):
+    row(f"FrechetDistance({size})", Made(FrechetInceptionDistance(feature=Features(size)), update=both_sides), *given)
+row("StructuralSimilarityIndexMeasure(range = 2.0, sigma = 1.0, kernel = 9, k1 = 0.05, k2 = 0.1)",
+    I.StructuralSimilarityIndexMeasure(data_range=2.0, sigma=1.0, kernel_size=9, k1=0.05, k2=0.1), "image", "image_t", tolerance=1e-5)
+many_scales = I.MultiScaleStructuralSimilarityIndexMeasure
+row("MultiScaleStructuralSimilarityIndexMeasure(range = 2.0, sigma = 0.4, kernel = 3)",
+    many_scales(data_range=2.0, sigma=0.4, kernel_size=3), "halved", "halved_t", tolerance=1e-5)
+row("MultiScaleStructuralSimilarityIndexMeasure(range = 2.0, k1 = 0.02, k2 = 0.05)", many_scales(data_range=2.0, k1=0.02, k2=0.05), "large",
+    "large_t", tolerance=1e-5)
+row("ScaleInvariantSignalDistortionRatio(zero_mean = true)", A.ScaleInvariantSignalDistortionRatio(zero_mean=True), "rows", "row_t",
+    tolerance=1e-5)
+
+# Each of several outputs, and all of them.
+row("MeanAbsoluteError(outputs = 3, average = none)", R.MeanAbsoluteError(num_outputs=3), "rows", "row_t")
+row("MeanAbsoluteError(outputs = 3)", R.MeanAbsoluteError(), "rows", "row_t")
+for ours, theirs in {"true": True, "false": False}.items():
+    row(f"MeanSquaredError(squared = {ours}, outputs = 3, average = none)", R.MeanSquaredError(squared=theirs, num_outputs=3), "rows", "row_t")
+    row(f"MeanSquaredError(squared = {ours}, outputs = 3)", R.MeanSquaredError(squared=theirs), "rows", "row_t")
+row("PearsonCorrCoef(outputs = 3, average = none)", R.PearsonCorrCoef(num_outputs=3), "rows", "row_t")
+row("PearsonCorrCoef(outputs = 3)", Made(R.PearsonCorrCoef(num_outputs=3), compute=torch.mean), "rows", "row_t")
+row("PearsonCorrCoef(outputs = 4, average = none)", R.PearsonCorrCoef(num_outputs=4), "wide", "wide_t")
+
+# Texts with several references.
+to_each = lambda a, b: (texts(a), [texts(one) for one in b])
+for n, smooth in ((1, False), (2, False), (3, True), (4, False)):
+    program, twin = f"BLEUScore(n = {n}, smooth = {str(smooth).lower()})", X.BLEUScore(n_gram=n, smooth=smooth)
+    row(program, twin, "said", "meant_each", prepare=to_each)
+    row(program, twin.clone(), "said", "short",
+        prepare=lambda a, b: (texts(a), [[one] for one in texts(b)]))
+for how in ("best", "avg"):
+    for key in ("rouge1", "rouge2", "rougeL"):
+        for value in ("fmeasure", "precision", "recall"):
+            row(f"ROUGEScore({key}, {value}, accumulate = {how})", Picked(X.ROUGEScore(rouge_keys=(key,), accumulate=how), f"{key}_{value}"),
+                "said", "meant_each", prepare=to_each)
+
+
 def number(value):
     return repr(float(value))
 
@@ -352,13 +411,14 @@ fn wave(n: int, shift: float) -> float[n] = sin(arange(n).to(f64) * 0.7 + shift)
 fn ids(n: int, modulus: int, step: int) -> i64[n] = (arange(n) * arange(n) * step + arange(n)) %% modulus
 """ % torchmetrics.__version__)
     for index, (program, twin, inputs, tolerance, prepare) in enumerate(ROWS):
-        for batch in (0, 1):
+        batches_given = range(len(INPUTS[inputs[0]][0]))
+        for batch in batches_given:
             given = [INPUTS[name][0][batch] for name in inputs]
             given = prepare(*given) if prepare else given
             twin.update(*given[:2], **({"indexes": given[2]} if len(given) > 2 else {}))
         value = twin.compute()
         print(f'test "{index}: {program} of {" and ".join(inputs)}" {{\n  m = {program}')
-        for batch in (0, 1):
+        for batch in batches_given:
             print(f'  m.update({", ".join(INPUTS[name][1][batch] for name in inputs)})')
         if value.dim() == 0:
             print(f"  assert close(m.compute(), {number(value)}, {tolerance})\n}}\n")

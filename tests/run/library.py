@@ -79,6 +79,7 @@ def labels(folder):
             ("MultilabelAUROC(2)", "randn(2, 2), stack([0, 1, 1, -100]).reshape(2, 2)", "the label -100 is not in [0, 2)"),
             ("RetrievalMAP()", "[0.9, 0.1], [2, 0]", "the relevance 2 is not in [0, 2)"),
             ("RetrievalRecall()", "[0.9, 0.1], [-1, 0], [1, 1]", "the relevance -1 is not in [0, 2)"),
+            ("RetrievalNormalizedDCG()", "[0.9, 0.1], [-1, 7]", "the relevance -1 is not in [0, "),
             ("Perplexity()", "randn(1, 3, 4), stack([0, 1, -100]).reshape(1, 3)", "the class -100 is not in [0, 4)"))):
         source = folder / f"labels{number}.ltr"
         source.write_text(LABELS.format(metric, given))
