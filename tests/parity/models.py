@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The models of the library against torchvision's and Hugging Face's, and recurrent stacks against PyTorch's: a program loads the
+"""The models of the library against torchvision's and Hugging Face's, and its layers against PyTorch's: a program loads the
 weights of the twin, so names and shapes of all weights and buffers are equal; the loss of a batch, the gradients of all weights
 (as one step of SGD shows them), the buffers behind the step and the loss in evaluation are those of the twin. Skipped where
 PyTorch, torchvision or transformers is not installed.
 
-    models.py [NAME…]
+    models.py [--layers] [NAME…]        the models, or the layers of support/layers.py
 
 LTRC and LTR_SOURCE say which compiler and sources, if not those of this tree.
 """
@@ -22,14 +22,18 @@ except ImportError:
     sys.exit(77)
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "run/support"))
-from harness import build, check, finish, fit, newest, scratch
+from harness import build, check, finish, fit, newest, scratch  # noqa: E402
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
+import layers  # noqa: E402
 
 # The largest error of the losses, of a gradient as part of the largest of its tensor, and of a buffer. Where PyTorch's own
 # rounding makes more of it, as batch norms over few places do, it is three times what f32 and f64 differ by there. Gradients that are
 # nothing but rounding, such as those of a bias before a batch norm, are measured by a hundredth of the model's largest.
 # A loss is one number, which may be near by luck: PyTorch's own rounding of it is the larger one of those with one and with two
 # threads, which are 3e-7 and 1.3e-5 for resnet50.
-LOSS, LATER_LOSS, GRADIENT, BUFFER = 1e-5, 1e-4, 1e-3, 1e-5
+# A loss behind convolutions by tiles has their tolerance (docs/native.md); how near it comes hangs on the machine.
+LOSS, LATER_LOSS, GRADIENT, BUFFER = 3e-5, 1e-4, 1e-3, 1e-5
 LEARNING_RATE = 0.1
 
 PROGRAM = """ltr 1
@@ -312,8 +316,8 @@ def compare(name, fields, make, folder):
     check(f"{name}: loss in evaluation", abs(loss - ours) <= LATER_LOSS * max(1, abs(loss)), f"{ours} here, {loss} there")
 
 
-names = sys.argv[1:]
-for row in ROWS:
+names = [name for name in sys.argv[1:] if name != "--layers"]
+for row in layers.ROWS if "--layers" in sys.argv else ROWS:
     if not names or row[0] in names:
         with scratch() as folder:
             compare(*row, pathlib.Path(folder))

@@ -262,6 +262,135 @@ for how in ("mean", "sum", "none"):
             f"triplet_margin(x, {Y_TEXT}, {text(ROWS, 3.0)}, margin = 0.5, p = 3.0, swap = true":
                 lambda x, how: F.triplet_margin_loss(x, Y, wave(ROWS, 3.0), 0.5, 3.0, swap=True, reduction=how)}.items():
         row(f"{program}, reduction = {how})", ROWS, lambda x, twin=twin, how=how: twin(x, how))
+    # Behind `log_softmax`, as PyTorch's gradient has it. The last target does not fit into its moments.
+    row(f"ctc(log_softmax(x, 2), stack([1, 2, 3, 3, 4, 4]).reshape(3, 2), [5, 4, 2], [2, 1, 2], zero_infinity = true, reduction = {how})",
+        [5, 3, 6], lambda x, how=how: F.ctc_loss(F.log_softmax(x, 2), torch.tensor([[1, 2], [3, 3], [4, 4]]), torch.tensor([5, 4, 2]),
+                                                 torch.tensor([2, 1, 2]), zero_infinity=True, reduction=how))
+
+
+# Angles, exponentials and what else is of each element.
+for program, twin in {
+        "asin(x * 0.9)": lambda x: torch.asin(x * 0.9), "acos(x * 0.9)": lambda x: torch.acos(x * 0.9), "atan(x * 3)": lambda x: torch.atan(x * 3),
+        "atan(x)": torch.atan,
+        f"atan2(x, {Y_TEXT})": lambda x: torch.atan2(x, Y), "sinh(x * 2)": lambda x: torch.sinh(x * 2), "cosh(x * 2)": lambda x: torch.cosh(x * 2),
+        "expm1(x)": torch.expm1,
+        "nan_to_num(where(x > 0.5, log(full(6, 5, -1.0)), x), nan = 0.3)": lambda x: torch.nan_to_num(torch.where(x > 0.5, torch.nan, x), nan=0.3),
+        "nan_to_num(where(x > 0.5, -log(zeros(6, 5)), x), posinf = 2.0)":
+            lambda x: torch.nan_to_num(torch.where(x > 0.5, torch.inf, x), posinf=2.0),
+        "where(isinf(1 / floor(abs(x) * 2)), x, 0.0)": lambda x: torch.where(torch.isinf(1 / torch.floor(x.abs() * 2)), x, 0.0)}.items():
+    row(program, ROWS, twin)
+
+# Sums, differences, counts and diagonals.
+row("nansum(where(x > 0.5, log(full(6, 5, -1.0)), x))", ROWS, lambda x: torch.nansum(torch.where(x > 0.5, torch.nan, x)))
+row("diff(x)", ROWS, torch.diff)
+row("histc(x, 7, -0.8, 0.9) * x.sum()", ROWS, lambda x: torch.histc(x, 7, -0.8, 0.9) * x.sum())
+row("diag(x)", (4,), torch.diag)
+row("diag_embed(x)", (2, 3, 4), torch.diag_embed)
+
+# Lines and volumes of other sizes, and their pools and borders.
+for align in (False, True):
+    row(f"interpolate1d(x, 11, linear, align_corners = {str(align).lower()})", LINE,
+        lambda x, align=align: F.interpolate(x, 11, mode="linear", align_corners=align))
+    row(f"interpolate3d(x, 4, 9, 10, trilinear, align_corners = {str(align).lower()})", VOLUME,
+        lambda x, align=align: F.interpolate(x, (4, 9, 10), mode="trilinear", align_corners=align))
+    row(f"Upsample1d(2, mode = linear, align_corners = {str(align).lower()})(x)", LINE, nn.Upsample(scale_factor=2, mode="linear", align_corners=align))
+    row(f"Upsample3d(2, mode = trilinear, align_corners = {str(align).lower()})(x)", VOLUME,
+        nn.Upsample(scale_factor=2, mode="trilinear", align_corners=align))
+    row(f"Upsample(2, mode = bilinear, align_corners = {str(align).lower()})(x)", IMAGE, nn.Upsample(scale_factor=2, mode="bilinear", align_corners=align))
+row("Upsample(3)(x)", IMAGE, nn.Upsample(scale_factor=3))
+row("interpolate1d(x, 4)", LINE, lambda x: F.interpolate(x, 4))
+row("interpolate3d(x, 4, 9, 5)", VOLUME, lambda x: F.interpolate(x, (4, 9, 5)))
+row("PixelShuffle(2)(x)", IMAGE, nn.PixelShuffle(2))
+row("adaptive_max_pool3d(x, (2, 4, 3))", VOLUME, lambda x: F.adaptive_max_pool3d(x, (2, 4, 3)))
+row("AdaptiveMaxPool3d(2)(x)", VOLUME, nn.AdaptiveMaxPool3d(2))
+row("MaxPool1d(3, stride = 2, padding = 1)(x)", LINE, nn.MaxPool1d(3, 2, 1))
+row("AvgPool1d(3, stride = 2, padding = 1)(x)", LINE, nn.AvgPool1d(3, 2, 1))
+row("AvgPool1d(3, stride = 2, padding = 1, count_include_pad = false)(x)", LINE, nn.AvgPool1d(3, 2, 1, count_include_pad=False))
+row("AvgPool2d((3, 2), stride = (1, 2), padding = (1, 0), count_include_pad = false)(x)", IMAGE,
+    nn.AvgPool2d((3, 2), (1, 2), (1, 0), count_include_pad=False))
+row("AvgPool3d(3, stride = 2, padding = 1, count_include_pad = false)(x)", VOLUME, nn.AvgPool3d(3, 2, 1, count_include_pad=False))
+row("AdaptiveAvgPool1d(3)(x)", LINE, nn.AdaptiveAvgPool1d(3))
+row("ConstantPad3d((1, 2, 0, 1, 2, 0), 0.5)(x)", VOLUME, nn.ConstantPad3d((1, 2, 0, 1, 2, 0), 0.5))
+for name in ("ReflectionPad3d", "ReplicationPad3d", "CircularPad3d"):
+    row(f"{name}((2, 1, 3, 0, 1, 2))(x)", VOLUME, getattr(nn, name)((2, 1, 3, 0, 1, 2)))
+
+# Norms and slopes with the weights that they begin with.
+row("InstanceNorm(4)(x)", IMAGE, lambda x: F.instance_norm(x))
+row("InstanceNorm(3, eps = 0.1, affine = true)(x)", LINE, lambda x: F.instance_norm(x, eps=0.1))
+row("PlainBatchNorm(4, eps = 0.1)(x)", IMAGE, lambda x: F.batch_norm(x, torch.zeros(4).double(), torch.ones(4).double(), eps=0.1))
+row("PReLU(channels = 4, start = 0.3)(x)", IMAGE, lambda x: F.prelu(x, torch.full((4,), 0.3, dtype=torch.float64)))
+
+# Sounds. What torchaudio says of them, as formulas.
+row("hamming_window(7) * x", (7,), lambda x: torch.hamming_window(7, dtype=torch.float64) * x)
+for size, hop in ((8, 4), (7, 3)):
+    row(f"istft(x, {size}, {hop}, window = hamming_window({size}))", (2, size // 2 + 1, 6, 2), lambda x, size=size, hop=hop: torch.istft(
+        torch.view_as_complex(x), size, hop, window=torch.hamming_window(size, dtype=torch.float64)))
+
+
+def mel_filters(rate, size, bins, low, high):
+    def mel(hertz):
+        return 2595 * math.log10(1 + hertz / 700)
+    edges = 700 * (10 ** (torch.linspace(mel(low), mel(high), bins + 2, dtype=torch.float64) / 2595) - 1)
+    slopes = edges - torch.linspace(0, rate // 2, size // 2 + 1, dtype=torch.float64).unsqueeze(1)
+    wide = edges.diff()
+    return torch.minimum(-slopes[:, :-2] / wide[:-1], slopes[:, 2:] / wide[1:]).clamp(min=0)
+
+
+def mel_spectrogram(x, rate, size, hop, bins, low, high, power):
+    spectrum = torch.stft(x, size, hop, window=torch.hann_window(size, dtype=torch.float64), return_complex=True)
+    return mel_filters(rate, size, bins, low, high).T @ spectrum.abs() ** power
+
+
+def mfcc(x, rate, count, size, hop, bins):
+    decibels = 10 * mel_spectrogram(x, rate, size, hop, bins, 0.0, rate // 2, 2.0).clamp(min=1e-10).log10()
+    loud = torch.maximum(decibels, decibels.amax((1, 2), keepdim=True) - 80)
+    place, k = torch.arange(bins, dtype=torch.float64), torch.arange(count, dtype=torch.float64).unsqueeze(1)
+    waves = torch.cos(math.pi / bins * (place + 0.5) * k) * math.sqrt(2 / bins)
+    waves[0] /= math.sqrt(2)
+    return waves @ loud
+
+
+def resample(x, rate, to, width=6, rolloff=0.99):
+    given, wanted = rate // math.gcd(rate, to), to // math.gcd(rate, to)
+    base = min(given, wanted) * rolloff
+    reach = math.ceil(width * given / base)
+    at = torch.arange(-reach, reach + given, dtype=torch.float64) / given
+    t = ((at - torch.arange(wanted, dtype=torch.float64).unsqueeze(1) / wanted) * base).clamp(-width, width)
+    kernel = torch.sinc(t) * torch.cos(t * math.pi / width / 2) ** 2 * base / given
+    parts = F.conv1d(F.pad(x, (reach, reach + given)).unsqueeze(1), kernel.unsqueeze(1), stride=given)
+    return parts.transpose(1, 2).reshape(len(x), -1)[:, :math.ceil(to * x.shape[1] / rate)]
+
+
+row("x * mel_filters(100, 16, 5, low = 3.0, high = 40.0)", (9, 5), lambda x: x * mel_filters(100, 16, 5, 3.0, 40.0))
+row("mel_spectrogram(x, 100, 16, 8, 5)", (2, 60), lambda x: mel_spectrogram(x, 100, 16, 8, 5, 0.0, 50, 2.0))
+row("mel_spectrogram(x, 100, 16, 7, 4, low = 2.0, high = 45.0, power = 1.0)", (2, 60), lambda x: mel_spectrogram(x, 100, 16, 7, 4, 2.0, 45.0, 1.0))
+row("mfcc(x, 100, count = 4, size = 16, hop = 8, bins = 5)", (2, 60), lambda x: mfcc(x, 100, 4, 16, 8, 5))
+for rate, to in ((3, 2), (2, 3), (5, 5), (44100, 16000)):
+    row(f"resample(x, {rate}, {to})", (2, 31), lambda x, rate=rate, to=to: resample(x, rate, to))
+row("resample(x, 4, 3, width = 3, rolloff = 0.8)", (2, 31), lambda x: resample(x, 4, 3, 3, 0.8))
+
+
+# Initial values, which are drawn: their spread, and where they end. Torch's trunc_normal_ ends at numbers, not at deviations.
+INITS = []
+for dims in ((300, 200), (64, 32, 3, 3)):
+    INITS += [("xavier_uniform", dims, "gain = 1.5", lambda x: nn.init.xavier_uniform_(x, 1.5)), ("xavier_normal", dims, "", nn.init.xavier_normal_),
+              ("kaiming_uniform", dims, "", nn.init.kaiming_uniform_), ("kaiming_uniform", dims, "gain = 1.0", lambda x: nn.init.kaiming_uniform_(x, 1.0)),
+              ("kaiming_normal", dims, "", nn.init.kaiming_normal_),
+              ("trunc_normal", dims, "mean = 0.5, std = 0.2", lambda x: nn.init.trunc_normal_(x, 0.5, 0.2, 0.1, 0.9)),
+              ("orthogonal", dims, "gain = 1.5", lambda x: nn.init.orthogonal_(x, 1.5))]
+
+
+def init_test(name, dims, options, twin):
+    x = twin(torch.empty(dims, dtype=torch.float64))
+    spread = x.std().item()
+    given = ", ".join([*map(str, dims), *([options] if options else [])])
+    lines = [f"x = {name}({given})", f"assert close(std(x) / {spread:.7g}, 1, 0.02)", f"assert close((mean(x) - {x.mean().item():.7g}) / {spread:.7g}, 0, 0.03)"]
+    if name.endswith("uniform") or name == "trunc_normal":
+        lines.append(f"assert close(max(x) / {x.max().item():.7g}, 1, 0.02) and close(min(x) / {x.min().item():.7g}, 1, 0.02)")
+    if name == "orthogonal":
+        many = min(dims[0], math.prod(dims[1:]))
+        lines.append(f"assert close(svdvals(x.reshape({dims[0]}, {math.prod(dims[1:])})), full({many}, {torch.linalg.svdvals(x.flatten(1))[0].item():.7g}), 1e-4)")
+    return "\n".join([f'test "{name} {given}" {{', *(f"  {line}" for line in lines), "}\n"])
 
 
 def numbers(values, shape):
@@ -273,6 +402,9 @@ def main():
     print(f"""ltr 1
 
 # Written by record_library.py: what the library says in Ltr, against PyTorch {torch.__version__}.
+
+import std.audio.{{mel_filters, mel_spectrogram, mfcc, resample}}
+import std.init.{{xavier_uniform, xavier_normal, kaiming_uniform, kaiming_normal, trunc_normal, orthogonal}}
 
 fn wave(n: int, shift: float) -> float[n] = sin(arange(n).to(f64) * 0.7 + shift).to(float)
 
@@ -293,6 +425,9 @@ fn wave(n: int, shift: float) -> float[n] = sin(arange(n).to(f64) * 0.7 + shift)
   assert close(grad(value, x), {numbers(x.grad, shape)}, {near:.3g})
 }}
 """)
+    torch.manual_seed(0)
+    for one in INITS:
+        print(init_test(*one))
 
 
 if __name__ == "__main__":

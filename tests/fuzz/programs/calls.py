@@ -42,7 +42,8 @@ random_flip_pair(rand({c}, {h}, {w}), zeros(1, {h}, {w}).to(u8)); random_vflip_p
 random_resized_crop_pair(rand({c}, {h}, {w}), zeros(1, {h}, {w}).to(u8), 3, 2); random_rotation_pair(rand({c}, {h}, {w}), zeros(1, {h}, {w}).to(u8), 5.0); resize_pair(rand({c}, {h}, {w}), zeros(1, {h}, {w}).to(u8), 3, 2)
 soft_cross_entropy(randn({b}, {c}), softmax(randn({b}, {c}), 1)); nll(log_softmax(randn({b}, {c}), 1), randint(0, {c}, [{b}])); bce(rand({b}), rand({b}))
 bce_with_logits(randn({b}), rand({b})); focal(randn({b}, {c}), randint(0, {c}, [{b}])); dice(rand({b}, {c}), rand({b}, {c})); hinge(randn({b}), ones({b}))
-ctc(log_softmax(randn({n}, {b}, {c}), 2), randint(1, {c}, [{b}, 2]), full({b}, {n}), full({b}, 2)); contrastive(randn({b}, {c}), randn({b}, {c}))
+ctc(log_softmax(randn({n}, {b}, {c}), 2), randint(1, {c}, [{b}, 2]), full({b}, {n}), full({b}, 2)); ctc(log_softmax(randn({n}, {b}, {c}), 2), randint(1, {c}, [{b}, 2]), full({b}, {n}), full({b}, 2), reduction = none)
+contrastive(randn({b}, {c}), randn({b}, {c}))
 mse(randn({b}), randn({b})); l1(randn({b}), randn({b})); smooth_l1(randn({b}), randn({b}), beta = 0.5); huber(randn({b}), randn({b}), reduction = sum); l1(randn({b}, {c}), randn({b}, {c}), reduction = none)
 cross_entropy(randn({b}, {c}), randint(0, {c}, [{b}]), reduction = none); kl_div(log_softmax(randn({b}, {c}), 1), softmax(randn({b}, {c}), 1), reduction = none)
 kl_div(log_softmax(randn({b}, {c}), 1), softmax(randn({b}, {c}), 1)); poisson_nll(randn({b}), rand({b})); gaussian_nll(randn({b}), randn({b}), rand({b}) + 0.1)
@@ -66,10 +67,15 @@ irfft(randn({b}, 3, 2), 4); fft2(randn({h}, {w}, 2)); ifft2(randn({b}, {h}, {w},
 grid_sample(randn({b}, {c}, {h}, {w}), rand({b}, 3, 2, 2), nearest, border); affine_grid(randn({b}, 2, 3), {h}, {w}); length_mask(randint(0, {h}, [{b}]), {h})
 bce_with_logits(randn({b}, {c}), rand({b}, {c}), pos_weight = rand({c}), reduction = none); tversky(rand({b}, {c}), rand({b}, {c}), alpha = 0.3); jaccard(rand({b}, {c}), rand({b}, {c})); sigmoid_focal(randn({b}), rand({b}))
 poisson_nll(rand({b}), rand({b}) * 3, log_input = false, full = true); gaussian_nll(randn({b}), randn({b}), rand({b}) + 0.1, full = true); triplet_margin(randn({b}, {c}), randn({b}, {c}), randn({b}, {c}), p = 1.5, swap = true)
+asin(rand({b})); acos(rand({b})); atan(randn({b}, {c})); atan2(randn({b}, {c}), randn({b}, {c})); expm1(randn({b})); sinh(randn({b})); cosh(randn({b}, {c})); isinf(log(rand({b})))
+nan_to_num(log(randn({b}, {c})), neginf = -1.0); nansum(log(randn({b}))); diff(randn({b}, {h})); diag(randn({c})); diag_embed(randn({b}, {c})); histc(randn({b}, {h}), {c}, -1.0, 1.0)
+gumbel_softmax(randn({b}, {c}), tau = 0.5, hard = true); interpolate1d(randn({b}, {c}, {h}), {n}, linear); interpolate3d(randn(1, {c}, 2, {h}, {w}), 3, {n}, {h}, trilinear)
+adaptive_max_pool3d(randn(1, {c}, {h}, {h}, {w}), (2, 1, 2)); hamming_window({h}); istft(randn({b}, 3, {h}, 2), 4, 2, window = hamming_window(4)); mel_filters(100, 16, {c}, high = 40.0)
+mel_spectrogram(randn({b}, 40), 100, 16, 8, {c}); mfcc(randn({b}, 40), 100, 2, 16, 8, {c}); resample(randn({b}, 40), {b}, {c}, width = 3); time_mask(randn({b}, {h}, {w}), 3); frequency_mask(randn({h}, {w}), 3, value = 1.0)
 """
 
 LAYERS = """
-AdaptiveAvgPool1d(2) < randn({b}, {c}, {h}); AvgPool1d(2) < randn({b}, {c}, {h}); AvgPool2d((2, 1)) < randn({b}, {c}, {h}, {w}); MaxPool1d(2) < randn({b}, {c}, {h})
+AdaptiveAvgPool1d(2, padding = 1, count_include_pad = false) < randn({b}, {c}, {h}); AvgPool1d(2) < randn({b}, {c}, {h}); AvgPool2d((2, 1)) < randn({b}, {c}, {h}, {w}); MaxPool1d(2) < randn({b}, {c}, {h})
 BatchNorm1d({c}) < randn({b}, {c}); BatchNorm2d({c}) < randn({b}, {c}, 2, 2); SyncBatchNorm({c}) < randn({b}, {c}, 2, 2); InstanceNorm({c}) < randn({b}, {c}, 3)
 GroupNorm(2, {n}) < randn({b}, {n}, 3); Conv1d({c}, 2, 3, padding = "same") < randn({b}, {c}, {h}); Conv2d({c}, 2, (3, 2), padding = (1, 0)) < randn({b}, {c}, {h}, {w})
 Conv3d({c}, 2, 2) < randn({b}, {c}, {h}, {h}, {w}); ConvTranspose1d({c}, 2, 3) < randn({b}, {c}, {h}); ConvTranspose3d({c}, 2, 2) < randn({b}, {c}, 2, 2, 2)
@@ -87,6 +93,10 @@ ReplicationPad1d(1) < randn({b}, {c}, {h}); ReplicationPad2d(1) < randn({b}, {c}
 PixelUnshuffle(2) < randn({b}, {c}, 2 * {h}, 2 * {w}); ChannelShuffle(2) < randn({b}, {n}, {h}, {w}); Unfold(2) < randn({b}, {c}, {h}, {w})
 Fold(output = (3, 3), kernel = 2) < randn({b}, 4 * {c}, 4); EmbeddingBag({c}, 3) < randint(0, {c}, [{b}, {h}])
 TransformerDecoderLayer(4, 2, inner = 8) < randn({b}, {h}, 4), randn({b}, {w}, 4); TransformerEncoder(4, 2, layers = 2, inner = 8) < randn({b}, {h}, 4)
+TransformerDecoder(4, 2, layers = 2, inner = 8, norm = true) < randn({b}, {h}, 4), randn({b}, {w}, 4); Transformer(4, 2, 1, 1, inner = 8) < randn({b}, {h}, 4), randn({b}, {w}, 4)
+CrossAttention(4, 2, {c}) < randn({b}, {h}, 4), randn({b}, {w}, {c}), randn({b}, {w}, {c}); PlainBatchNorm({c}) < randn({b}, {c}, 2, 2); AdaptiveMaxPool3d(2) < randn(1, {c}, {h}, {h}, {w})
+Upsample1d(2, mode = linear) < randn({b}, {c}, {h}); Upsample3d(2) < randn(1, {c}, 2, {h}, {w}); ConstantPad3d(1, 0.5) < randn(1, {c}, 2, 2, 2); ReflectionPad3d(1) < randn(1, {c}, {h}, {h}, {w})
+ReplicationPad3d(1) < randn(1, {c}, 2, 2, 2); CircularPad3d((1, 0, 1, 1, 0, 1)) < randn(1, {c}, {h}, {h}, {w})
 LayerNorm({c}) < randn({b}, {c}); RMSNorm({c}) < randn({b}, {c}); Identity() < randn({b}); Dropout(0.2) < randn({b}); Linear({c}, 2) < randn({b}, {c})
 ConvTranspose2d({c}, 2, (3, 2)) < randn({b}, {c}, {h}, {w}); MaxPool2d(2) < randn({b}, {c}, {h}, {w}); AdaptiveAvgPool2d((1, 2)) < randn({b}, {c}, {h}, {w})
 unet(2, 32, 32, channels = 1, size = 4) < randn(1, 1, 32, 32); mobilenet_v2({c}) < randn(1, 3, 32, 32); resnet18({c}) < randn(1, 3, 32, 32)
@@ -106,29 +116,33 @@ t5(vocab = {h}, size = 4, layers = 1, heads = 2, head = 3, inner = 8) < randint(
 KINDS = {"binary": "randn({h}), randint(0, 2, [{h}])", "classes": "randn({h}, {c}), randint(0, {c}, [{h}])",
          "labels": "randn({h}, {c}), randint(0, 2, [{h}, {c}])", "numbers": "rand({h}), rand({h})", "one": "full(0.5)", "rows": "rand({b}, {c}), rand({b}, {c})",
          "probs": "softmax(randn({b}, {c}), 1), softmax(randn({b}, {c}), 1)", "images": "rand({b}, 1, 16, 16), rand({b}, 1, 16, 16)",
-         "texts": "randint(1, 4, [{b}, 4]), randint(1, 4, [{b}, 3])", "sequences": "randn({b}, {c}, {h}), randint(0, {c}, [{b}, {h}])", "image": "rand({b}, 1, {h}, {w})", "tokens": "randn({b}, {h}, {c}), randint(0, {c}, [{b}, {h}])",
+         "texts": "randint(1, 4, [{b}, 4]), randint(1, 4, [{b}, 3])", "references": "randint(1, 4, [{b}, 4]), randint(1, 4, [{b}, 2, 3])", "sequences": "randn({b}, {c}, {h}), randint(0, {c}, [{b}, {h}])", "image": "rand({b}, 1, {h}, {w})", "tokens": "randn({b}, {h}, {c}), randint(0, {c}, [{b}, {h}])",
          "searches": "randn({b}, {h}), randint(0, 2, [{b}, {h}])", "ranked": "randn({h}), randint(0, 2, [{h}]), randint(0, 2, [{h}])"}
 METRICS = """
 binary: BinaryAccuracy() BinaryHammingDistance() BinaryPrecision() BinaryRecall() BinarySpecificity() BinaryF1Score() BinaryFBetaScore(2.0) BinaryCalibrationError()
 binary: BinaryConfusionMatrix() BinaryMatthewsCorrCoef() BinaryJaccardIndex() BinaryCohenKappa() BinaryAUROC() BinaryAveragePrecision() BinaryAUROC(thresholds={h})
+binary: BinaryStatScores() BinaryAUROC(max_fpr=0.5) BinaryConfusionMatrix(normalize=all)
 classes: CalibrationError({c}) ConfusionMatrix({c}) CohenKappa({c}) MatthewsCorrCoef({c}) JaccardIndex({c}) ExactMatch({c}) AUROC({c}) AveragePrecision({c}) Accuracy({c})
 classes: HammingDistance({c}) Precision({c}) Recall({c},average=micro) Specificity({c}) F1Score({c}) FBetaScore({c},beta=0.5) StatScores({c})
 classes: Accuracy({c},average=none) Precision({c},average=none,top_k=2) AUROC({c},average=none) JaccardIndex({c},none)
 labels: MultilabelExactMatch({c}) MultilabelAccuracy({c}) MultilabelHammingDistance({c}) MultilabelPrecision({c}) MultilabelRecall({c}) MultilabelSpecificity({c})
 labels: MultilabelF1Score({c}) MultilabelFBetaScore({c},beta=2.0) MultilabelAUROC({c}) MultilabelAveragePrecision({c}) MultilabelAveragePrecision({c},thresholds={h})
 labels: MultilabelRecall({c},average=none) MultilabelAveragePrecision({c},none,{h})
+labels: MultilabelStatScores({c}) MultilabelConfusionMatrix({c}) MultilabelMatthewsCorrCoef({c}) MultilabelJaccardIndex({c},average=none) MultilabelAUROC({c},micro)
 numbers: SpearmanCorrCoef() MeanAbsoluteError() MeanSquaredError() RootMeanSquaredError() MeanSquaredLogError() MeanAbsolutePercentageError() R2Score()
 numbers: WeightedMeanAbsolutePercentageError() LogCoshError() MinkowskiDistance(2.0) RelativeSquaredError() TweedieDevianceScore() CriticalSuccessIndex(0.5)
 numbers: KendallRankCorrCoef() SymmetricMeanAbsolutePercentageError() ExplainedVariance() PearsonCorrCoef()
 one: MeanMetric() SumMetric() MinMetric() MaxMetric() RunningMean(3)
-rows: CosineSimilarity() SignalNoiseRatio() ScaleInvariantSignalDistortionRatio()
+rows: MeanSquaredError(outputs={c},average=none) MeanAbsoluteError(outputs={c},average=none) PearsonCorrCoef({c},none)
+rows: CosineSimilarity() SignalNoiseRatio() ScaleInvariantSignalDistortionRatio() FrechetDistance({c})
 probs: KLDivergence() JensenShannonDivergence()
-images: PeakSignalNoiseRatio(1.0) StructuralSimilarityIndexMeasure(1.0)
+images: PeakSignalNoiseRatio(1.0) StructuralSimilarityIndexMeasure(1.0) MultiScaleStructuralSimilarityIndexMeasure(1.0,0.1,1)
 texts: WordErrorRate() CharErrorRate() EditDistance() MatchErrorRate() WordInfoPreserved() WordInfoLost() BLEUScore(n=2) ROUGEScore()
+references: BLEUScore(n=2) ROUGEScore(accumulate=avg)
 tokens: Perplexity()
-sequences: MeanIoU({c}) DiceScore({c})
+sequences: MeanIoU({c}) DiceScore({c}) MeanIoU({c},average=none) DiceScore({c},average=none)
 image: TotalVariation()
-searches: RetrievalRecall(top_k=2) RetrievalMAP()
+searches: RetrievalRecall(top_k=2) RetrievalMAP(empty_target_action=skip)
 ranked: RetrievalPrecision(top_k=2) RetrievalRecall() RetrievalHitRate() RetrievalFallOut() RetrievalRPrecision() RetrievalMRR() RetrievalMAP() RetrievalNormalizedDCG()
 """
 

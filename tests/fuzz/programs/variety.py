@@ -37,10 +37,10 @@ TOPOLOGY = ("precision = f32", "precision = f64", "nodes = 1", "sync_batchnorm =
             "threads = 1", "prefetch = 3", "bucket = 512 KiB", "bucket = 1 GiB", "bucket = 4 MiB")
 LOGGERS = ("Csv()", "TensorBoard()")
 CALLBACKS = ("Checkpoint(monitor = val.loss)", "GradNorm()", "LrMonitor()", "Throughput()", "Timer()", "Ema(decay = 0.5)",
-             "EarlyStop(monitor = val.loss, patience = 2)", "DeviceStats()", 'Histograms(every = 1 epoch)', "Summary()", "ProgressBar()",
+             "EarlyStop(monitor = val.loss, patience = 2)", "DeviceStats()", 'Histograms(every = 1 epoch, bins = 7)', "Summary()", "ProgressBar()",
              "SpikeGuard()", "SamplePredictions(n = 2)", 'ImageGrid("x", n = 3, every = 2 steps)', 'FreezeUntil("head.weight", epoch = 1)',
              'FreezeUntil("net", epoch = 1, growth = 1.5, train_norm = false)', 'Unfreeze([("head.bias", 1)], lr_ratio = 0.5)',
-             "Swa(lr = 0.01, start = 0.0)", "StopOnSignal(signal = usr2, requeue = never)")
+             "Swa(lr = 0.01, start = 0.0)", "Swa(lr = 0.01, start = 0 epochs)", "StopOnSignal(signal = usr2, requeue = never)")
 # Runs have no server to tell.
 RECEIVERS = ("slack", "teams", "discord", "webhook")
 REDUCTIONS = {
@@ -126,7 +126,8 @@ class Variety:
                          "import std.models.{vgg11, vgg13, vgg16, vgg19, vgg11_bn, vgg13_bn, vgg16_bn, vgg19_bn, efficientnet, convnext_tiny, convnext_small}",
                          "import std.models.{convnext_base, swin_t, swin_s, swin_b, distilbert, llama, t5}",
                          "import std.init.{xavier_uniform, xavier_normal, kaiming_uniform, kaiming_normal, orthogonal, trunc_normal}",
-                         "import std.vision.{" + VISION + "}", "import std.init as init", "import std.vision"]
+                         "import std.vision.{" + VISION + "}", "import std.audio.{mel_filters, mel_spectrogram, mfcc, resample, time_mask, frequency_mask}",
+                         "import std.init as init", "import std.vision"]
 
     def functions(self):
         rng, near = self.rng, self.near
