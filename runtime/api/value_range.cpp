@@ -34,7 +34,9 @@ Option<Str> broken_range(const Str& path, const Value& value) {
     return std::nullopt;
   }
   const Option<double> number = number_of(value);
-  return number ? broken_rule(path, *number) : std::nullopt;
+  const bool is_counted =
+      value.kind == Value::Kind::Steps || value.kind == Value::Kind::Epochs || value.kind == Value::Kind::Seconds;
+  return number ? broken_rule(path, *number, is_counted) : std::nullopt;
 }
 
 }  // namespace ltr

@@ -179,10 +179,10 @@ TEST_CASE("gradients of sequences without places are autograd's") {
     const int64_t samples = In(lengths)->size(0);
     for (const bool zero : {false, true}) {
       compare({title, {{{steps, samples, 4}, -2, 2}}, [=](const Tensors& x) {
-                 return ctc(log_softmax(x[0], 2), targets, lengths, widths, blank, zero);
+                 return ctc_each(log_softmax(x[0], 2), targets, lengths, widths, blank, zero);
                }});
       compare({title, {{{steps, samples, 4}, -2, -0.5}}, [=](const Tensors& x) {
-                 return square(ctc(x[0], targets, lengths, widths, blank, zero));
+                 return square(ctc_each(x[0], targets, lengths, widths, blank, zero));
                }});
     }
   };

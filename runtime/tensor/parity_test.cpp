@@ -107,8 +107,11 @@ std::map<Str, std::function<Tensor(const Tensor&)>> functions() {
        [=](const Tensor& x) { return cosine_embedding(x, wave(X, 2), sign(wave({6}, 1)), 0.2, kMean); }},
       {"ctc",
        [=](const Tensor& x) {
-         return ctc(log_softmax(reshape(x, {3, 2, 5}), 2), reshape(tensor_of(Ints{1, 2, 3, 3}), {2, 2}),
-                    tensor_of(Ints{3, 3}), tensor_of(Ints{2, 1}), 0, false);
+         const Tensor lengths = tensor_of(Ints{2, 1});
+         const Tensor each =
+             ctc_each(log_softmax(reshape(x, {3, 2, 5}), 2), reshape(tensor_of(Ints{1, 2, 3, 3}), {2, 2}),
+                      tensor_of(Ints{3, 3}), lengths, 0, false);
+         return mean(div(each, to(lengths, DType::F32)), {}, false);
        }},
       {"elu", [](const Tensor& x) { return squared(elu(x, 0.5)); }},
       {"selu", [](const Tensor& x) { return squared(selu(x)); }},

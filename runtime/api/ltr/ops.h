@@ -428,8 +428,8 @@ LTR_EXPORT Tensor focal(const Tensor& logits, const Tensor& target, double gamma
 LTR_EXPORT Tensor dice(const Tensor& probs, const Tensor& target, double smooth);
 /// x for y = 1, max(0, margin - x) for y = -1, as PyTorch's HingeEmbeddingLoss.
 LTR_EXPORT Tensor hinge(const Tensor& x, const Tensor& target, double margin, const Str& reduction);
-/// Connectionist temporal classification. `log_probs` is time first; class `blank` is the blank. A mean over targets.
-LTR_EXPORT Tensor ctc(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths, const Tensor& target_lengths, int64_t blank, bool zero_infinity);
+/// -log of the probability of each target, which `ctc` sums up.
+LTR_EXPORT Tensor ctc_each(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths, const Tensor& target_lengths, int64_t blank, bool zero_infinity);
 /// InfoNCE: row i of `a` shall find row i of `b` among all rows, by cosine similarity over `temperature`.
 LTR_EXPORT Tensor contrastive(const Tensor& a, const Tensor& b, double temperature);
 

@@ -166,7 +166,7 @@ void hinge(Step& s) {
   s.stop(1);
 }
 
-void ctc(Step& s) {
+void ctc_each(Step& s) {
   const std::vector<Argument>& taken = s.node().arguments;
   s.give(0, s.gradient().call(Op::ctc_backward, s.in(0), s.in(1), s.in(2), s.in(3), taken[4], taken[5]));
 }
@@ -249,7 +249,7 @@ constexpr RuleRow kLossRules[] = {
     {Op::focal, focal},
     {Op::dice, dice},
     {Op::hinge, hinge},
-    {Op::ctc, ctc},
+    {Op::ctc_each, ctc_each},
     {Op::contrastive, contrastive},
     {Op::cosine_embedding, cosine_embedding},
     {Op::triplet_margin, triplet_margin},

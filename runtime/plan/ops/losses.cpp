@@ -76,7 +76,7 @@ Tensor nll_backward(const Tensor& gradient, const Tensor& log_probs, const Tenso
   });
 }
 
-// The loss is a mean of what each sample costs, over the length of its target. Where it cannot be and counts as 0, nothing flows.
+// Where a target cannot be and counts as 0, nothing flows.
 Tensor ctc_backward(const Tensor& gradient, const Tensor& log_probs_, const Tensor& targets_,
                     const Tensor& input_lengths, const Tensor& target_lengths, int64_t blank, bool zero_infinity) {
   return guarded([&] {
@@ -87,10 +87,9 @@ Tensor ctc_backward(const Tensor& gradient, const Tensor& log_probs_, const Tens
       return Ints(first, first + numbers.numel());
     };
     const Ints steps = listed(input_lengths), words = listed(target_lengths);
-    const at::Tensor widths = at::clamp_min(aten(target_lengths).to(log_probs.device()), 1).to(log_probs.scalar_type());
     const auto [costs, alphas] = at::_ctc_loss(log_probs, targets, steps, words, blank, zero_infinity);
-    const at::Tensor shares = aten(gradient) / double(costs.numel()) / widths;
-    return give(at::_ctc_loss_backward(shares, log_probs, targets, steps, words, costs, alphas, blank, zero_infinity));
+    return give(at::_ctc_loss_backward(aten(gradient).contiguous(), log_probs, targets, steps, words, costs, alphas,
+                                       blank, zero_infinity));
   });
 }
 

@@ -125,11 +125,11 @@ Tensor hinge(const Tensor& x, const Tensor& target, double margin, const Str& re
   });
 }
 
-Tensor ctc(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths, const Tensor& target_lengths,
-           int64_t blank, bool zero_infinity) {
+Tensor ctc_each(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
+                const Tensor& target_lengths, int64_t blank, bool zero_infinity) {
   return guarded([&] {
     return give(at::ctc_loss(wide_aten(log_probs), In(targets), In(input_lengths), In(target_lengths), blank,
-                             at::Reduction::Mean, zero_infinity));
+                             at::Reduction::None, zero_infinity));
   });
 }
 

@@ -128,17 +128,13 @@ std::vector<Touched> reads_of_ctc(const Ctc& of) {
   return {
       {of.log_probs.root, false}, {of.targets.root, false}, {of.moments_of.root, false}, {of.targets_of.root, false}};
 }
-/// By how much a record's cost is part of the loss.
-double share_of(const Ctc& of, const CtcRecord& record) {
-  return 1 / (double(of.records) * double(std::max<int64_t>(record.length, 1)));
-}
 
-/// The mean of -log p of each record by the length of its target.
-bool ctc(Lowering& to) {
+/// -log p of each record.
+bool ctc_each(Lowering& to) {
   const Option<Ctc> found = ctc_of(to, 0);
   if (!found) return false;
   const Ctc& of = *found;
-  const Layout costs = dense(to.temporary(DType::F32, of.records), {of.records});
+  const Layout costs = to.layout(to.result());
   call(
       to, Split::Shares, reads_of_ctc(of), {{costs.root, false}}, named(to, of.log_probs),
       [=](Memory memory, const Part& part) {
@@ -148,11 +144,10 @@ bool ctc(Lowering& to) {
           if (!record) return part.fails();
           const double log_prob = forward_ways(*record, of.states(), reinterpret_cast<double*>(part.scratch));
           const bool is_none = log_prob == -INFINITY && of.is_zero_for_infinity;
-          floats(memory, costs)[r] = is_none ? 0.0F : float(-log_prob * share_of(of, *record));
+          floats(memory, costs)[r * costs.strides[0]] = is_none ? 0.0F : float(-log_prob);
         }
       },
       of.moments * of.states() * int64_t(sizeof(double)));
-  sum_all(to, costs, 1, to.layout(to.result()));
   return true;
 }
 
@@ -160,7 +155,7 @@ bool ctc(Lowering& to) {
 /// log_softmax, too.
 bool ctc_backward(Lowering& to) {
   const Option<Ctc> found = ctc_of(to, 1);
-  if (!found || !to.is_f32({to.argument(0)}) || to.layout(to.argument(0)).count() != 1) return false;
+  if (!found || !to.is_f32({to.argument(0)})) return false;
   const Ctc& of = *found;
   const Layout gradient = to.layout(to.argument(0)), out = to.layout(to.result());
   std::vector<Touched> reads = reads_of_ctc(of);
@@ -184,7 +179,7 @@ bool ctc_backward(Lowering& to) {
           if (is_none) continue;
           // Of none that reach the end there are no shares.
           const double nothing = log_prob == -INFINITY ? NAN : 0;
-          const double scale = double(*floats(memory, gradient)) * share_of(of, *record);
+          const auto scale = double(floats(memory, gradient)[r * gradient.strides[0]]);
           each_way_back(*record, now, next, [&](int64_t moment, int64_t state, double back) {
             if (state == 0) std::fill_n(shares, of.classes, nothing);
             // Both ways hold the moment's own probability.
@@ -206,7 +201,7 @@ bool ctc_backward(Lowering& to) {
 
 bool lower_ctc(Lowering& to) {
   switch (to.node().op) {
-    case Op::ctc: return ctc(to);
+    case Op::ctc_each: return ctc_each(to);
     case Op::ctc_backward: return ctc_backward(to);
     default: return false;
   }
