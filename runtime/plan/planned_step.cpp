@@ -268,9 +268,9 @@ void PlannedStep::apply_mark(Context& cx, const Mark& mark, const Option<size_t>
   apply(mark, cx, std::cref(with_loss));  // by itself it would take memory of the heap
 }
 
-void PlannedStep::measure() {
+void PlannedStep::measure(const bool& traces) {
   measured_.emplace();
-  if (cpu_) cpu_->measure();
+  if (cpu_) cpu_->measure(traces);
 }
 
 Measured PlannedStep::measured() const {

@@ -52,8 +52,8 @@ class PlannedStep {
   const CpuPlan* cpu_plan() const { return cpu_.get(); }
   /// Likewise on an accelerator; null where nothing of it can be captured.
   const Replays* replays() const { return replays_.get(); }
-  /// Times are taken from now on.
-  void measure();
+  /// Times are taken from now on; while `traces`, of each call by itself.
+  void measure(const bool& traces);
   Measured measured() const;
 
  private:

@@ -79,6 +79,7 @@ void Fit::train() {
   cx_.run_hook(Hook::train_start);
   times_.began = Times::Clock::now();
   times_.before_s = at_.train_s;
+  if (profile_) profile_->start();
   cx_.agreement.begin(train_step_->is_manual ||
                           cx_.listeners.has_any({Hook::train_batch_start, Hook::train_batch_end, Hook::before_backward,
                                                  Hook::after_backward, Hook::before_step, Hook::after_step}),
@@ -130,18 +131,21 @@ Leave Fit::train_epoch(Leave leave) {
 }
 
 bool Fit::run_window(int64_t batches_of_epoch) {
+  if (profile_) profile_->begin_step(at_.global_step + 1);
   const int64_t rows = std::min(windows_->rows(at_.epoch, at_.global_step), batches_of_epoch - at_.batch);
   if (!window_.run(rows, is_recorded(at_.global_step + 1))) return false;
   at_.global_step++;
   cx_.global_step = at_.global_step;
   cx_.agreement.after_window();
   at_.ends_epoch = cx_.ends_epoch;
+  const ProfilePart part("callbacks");
   cx_.listeners.each(kAfterWindow, [](Listener& one) { one.after_window(); });
   return true;
 }
 
 void Fit::record_window() {
   if (request_.flags.bare) return;
+  const ProfilePart part("logs");
   const int64_t step = at_.global_step;
   const bool is_due = is_recorded(step);
   // What is recorded only because the run ends here is no part of the row that a longer run would have.
@@ -209,12 +213,14 @@ Leave Fit::close_epoch(Leave leave) {
 }
 
 void Fit::border(bool epoch_ended) {
+  const ProfilePart part("callbacks");
   saver_.look();
   cx_.listeners.each(kBorder, [&](Listener& one) { one.border(epoch_ended); });
   saver_.write_wanted();
 }
 
 void Fit::flush_row() {
+  const ProfilePart part("logs");
   Named values = state_.rows.take(at_.global_step, cx_.epoch);
   cx_.record(std::move(values));
 }
@@ -233,6 +239,7 @@ Leave Fit::why_leave() const {
 /// Its values go to `row`. False if a signal cut it off: then it left no trace.
 bool Fit::round(Named& row) {
   if (val_streams_.empty() || request_.flags.bare) return true;
+  const ProfilePart part("validation", true);
   const Times::Clock::time_point begin = Times::Clock::now();
   request_.progress.round_begin(Role::Val, -1);
   // The hooks of a round change their callbacks' states; one that is cut off leaves no trace.

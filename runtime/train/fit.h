@@ -4,9 +4,11 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "runtime/callbacks/make.h"
+#include "runtime/train/profile.h"
 #include "runtime/train/saver.h"
 #include "runtime/train/session.h"
 #include "runtime/train/signals.h"
@@ -81,6 +83,7 @@ class Fit {
   WindowRunner window_;
   Times times_;
   Saver saver_;
+  std::optional<Profile> profile_;
   nlohmann::json manifest_;                   ///< of the checkpoint that the run goes on from
   std::map<Str, at::Tensor> opened_weights_;  ///< in it
   double trained_s_ = 0;     ///< when the last checkpoint was there: what hooks of the end take is none of it

@@ -55,7 +55,11 @@ void Fit::fill(FitReport& report) {
   const int signal = cx_.agreement.signal();
   report.signal = signal;
   report.outcome = cx_.outcome.outcome;
-  if (request_.flags.explain || request_.flags.profile) report.steps_text = cx_.steps_text();
+  if (profile_) {
+    report.steps_text = profile_->text() + "\n";
+    if (request_.flags.trace) report.trace = profile_->trace(cx_.events(), request_.ranks.rank());
+  }
+  if (request_.flags.explain || request_.flags.profile) report.steps_text += cx_.steps_text();
   report.reason = cx_.outcome.reason;
   if (signal == SIGINT) {
     report.exit_code = 130;

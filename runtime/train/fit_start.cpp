@@ -63,6 +63,7 @@ Fit::Fit(RunRequest& request)
       at_(state_.at),
       window_(request_, cx_, *train_step_, train_stream_, *feed_, at_),
       saver_(request_, cx_, state_, times_) {
+  if (request.flags.profile) profile_.emplace(request.flags.trace);
   check_settings();
   for (const auto& optimizer : request.root.state().optimizers)
     cx_.logs.add_unasked("lr." + optimizer->name(), [this, &one = *optimizer] { return last_rate(one); });

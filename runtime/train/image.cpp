@@ -34,10 +34,9 @@ doors::Image heat_map(const at::Tensor& matrix) {
   return image_of(at::stack({1 - share, 1 - 0.7 * share, 1 - 0.35 * share}));
 }
 
-doors::Histogram histogram_of(const at::Tensor& values) {
-  constexpr size_t kBins = 30;
+doors::Histogram histogram_of(const at::Tensor& values, int64_t bins) {
   const at::Tensor flat = on_host(values.detach()).to(at::kDouble).flatten().contiguous();
-  return doors::make_histogram({flat.const_data_ptr<double>(), size_t(flat.numel())}, kBins);
+  return doors::make_histogram({flat.const_data_ptr<double>(), size_t(flat.numel())}, size_t(bins));
 }
 
 std::vector<std::vector<double>> rows_of(const at::Tensor& matrix) {

@@ -16,8 +16,10 @@ doors::Image image_of(const at::Tensor& image);
 /// A matrix as squares of 8 pixels, each row by its sum: white is nothing, dark blue is all.
 doors::Image heat_map(const at::Tensor& matrix);
 
-/// The values of a tensor in 30 bins.
-doors::Histogram histogram_of(const at::Tensor& values);
+/// Bins of the histogram of a tensor, where nothing else is said.
+inline constexpr int64_t kHistogramBins = 30;
+/// The finite values of a tensor in `bins` of equal width.
+doors::Histogram histogram_of(const at::Tensor& values, int64_t bins = kHistogramBins);
 
 /// The numbers of a matrix.
 std::vector<std::vector<double>> rows_of(const at::Tensor& matrix);

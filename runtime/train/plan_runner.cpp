@@ -96,14 +96,14 @@ class PlanRunner : public StepRunner {
   void run(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number) override {
     if (session_.is_repeating()) return torch_->run(step, batch, stream, number);
     if (reason_of_run_) {
-      if (session_.request.flags.chose_backend && !std::exchange(is_told_, true))
-        tell(session_.request.experiment.name, {*reason_of_run_, {}});
+      if (!std::exchange(is_told_, true)) tell(session_.request.experiment.name, {*reason_of_run_, {}});
       return torch_->run(step, batch, stream, number);
     }
     const Batch there = accelerator() != nullptr ? on_device(batch) : Batch();
     const Batch& here = accelerator() != nullptr ? there : batch;
     PlannedStep* const planned = plan_for(step, here, stream, number);
     if (planned == nullptr) return torch_->run(step, here, stream, number);
+    const ProfilePart part("forward");
     const StepScope scope(session_, step, here, stream, number);
     if (planned->wants_capture()) {
       const WithoutTrace without_trace(session_, {});
@@ -131,10 +131,33 @@ class PlanRunner : public StepRunner {
         }
       }
     }
-    return text;
+    return text + op_times();
+  }
+
+  Str op_times() const override { return torch_->op_times(); }
+
+  void add_events(std::vector<TraceEvent>& events) const override {
+    torch_->add_events(events);
+    const Profile* const profile = Profile::here();
+    if (profile == nullptr) return;
+    for (const auto& [step, plans] : plans_of_) {
+      for (const auto& [key, forms] : plans) {
+        for (const Planned& form : forms) {
+          if (form.step->cpu_plan() == nullptr) continue;
+          const std::vector<plan::CallCost> costs = form.step->cpu_plan()->costs();
+          for (const plan::CallSpan& span : form.step->cpu_plan()->spans()) {
+            const plan::CallCost& cost = costs[span.call];
+            events.push_back({cost.what, cost.location, span.thread, profile->at(span.begin), span.seconds});
+          }
+        }
+      }
+    }
   }
 
  private:
+  static inline const Str kTooMany =
+      fmt::format("comes in more than {} forms: sizes of batches, and counts that it reads", PlannedForms::kMost);
+
   struct Planned {
     std::unique_ptr<PlannedStep> step;
     plan::PlanningTimes times;
@@ -180,7 +203,9 @@ class PlanRunner : public StepRunner {
     std::vector<Planned>& plans = plans_of_[&step][key_];
     const auto known = std::ranges::find_if(
         plans, [&](const Planned& planned) { return holds(planned.step->recording().guards, session_); });
-    if (known == plans.end()) return plan(step, batch, stream, number, plans);
+    if (known == plans.end()) {
+      return plans.empty() && is_closed(step) ? nullptr : plan(step, batch, stream, number, plans);
+    }
     if (known->first) {
       const auto begin = Stopwatch::Clock::now();
       const Option<Refusal> refusal = change_from(*known->first, step, batch, stream, number, known->times);
@@ -190,6 +215,20 @@ class PlanRunner : public StepRunner {
     }
     return known->step.get();
   }
+
+  /// Whether batches of this size came too late for a plan; those that have one keep it.
+  bool is_closed(const StepInfo& step) {
+    if (!session_.planned_forms.is_closed(step.name, held_, key_text())) return false;
+    if (is_required_) throw error_at(step.location, err::not_planned, fmt::format("step {}", step.name), kTooMany);
+    if (closed_.insert(&step).second) {
+      session_.request.progress.notice(
+          fmt::format("step {}: batches of {} sizes are planned, those of others run op by op ({}:{})", step.name,
+                      PlannedForms::kMost, step.location.file, step.location.line));
+    }
+    return true;
+  }
+
+  Str key_text() const { return fmt::format("{}", fmt::join(key_, ",")); }
 
   /// Plans of steps that trained other weights are of no use any more.
   void forget_other_weights() {
@@ -202,6 +241,7 @@ class PlanRunner : public StepRunner {
   /// What tells that the step does not do the same in each run: a second recording.
   Option<Refusal> change_from(const Recording& first, const StepInfo& step, const Batch& batch, size_t stream,
                               uint64_t number, plan::PlanningTimes& times) {
+    const ProfilePart part("planning", true);
     // Its values do not matter, unless sizes hang on them. One that is the same without them is the same. One that is not may be so for the
     // zeros that stood for them.
     if (plan::has_fixed_sizes(first.graph)) {
@@ -215,8 +255,9 @@ class PlanRunner : public StepRunner {
 
   PlannedStep* plan(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number,
                     std::vector<Planned>& plans) {
+    const ProfilePart part("planning", true);
     const auto begin = Stopwatch::Clock::now();
-    const Str key = fmt::format("{}", fmt::join(key_, ","));
+    const Str key = key_text();
     std::unique_ptr<PlannedStep> planned;
     plan::PlanningTimes times;
     Option<Refusal> refusal;
@@ -230,14 +271,12 @@ class PlanRunner : public StepRunner {
       refusal = planned->refusal();
       if (refusal) return;
       planned->prepare(batch, session_.threads.all(), arena_, narrows_);
-      if (session_.request.flags.profile) planned->measure();
+      static const bool kNever = false;
+      if (session_.request.flags.profile)
+        planned->measure(Profile::here() != nullptr ? Profile::here()->is_tracing() : kNever);
     });
     planning_s_ += Stopwatch::since(begin);
-    if (!is_admitted) {
-      refusal = Refusal{
-          fmt::format("comes in more than {} forms: sizes of batches, and counts that it reads", PlannedForms::kMost),
-          {}};
-    }
+    if (!is_admitted) refusal = Refusal{kTooMany, {}};
     if (refusal) return give_up(step, *refusal);
     const double recording_s = times.recording;
     times = planned->planning();
@@ -316,6 +355,7 @@ class PlanRunner : public StepRunner {
   std::map<const StepInfo*, Plans> plans_of_;
   std::map<const StepInfo*, std::set<std::vector<int64_t>>> met_;  ///< forms, where they may come once
   std::map<Str, Str> op_by_op_;                                    ///< steps, and why
+  std::set<const StepInfo*> closed_;                               ///< steps of which more came than are planned
   std::vector<int64_t> key_;
   Str held_, held_now_;  ///< of the plans that there are, and where it is read
   double planning_s_ = 0;

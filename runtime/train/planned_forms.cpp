@@ -14,14 +14,23 @@ void visit_texts(Archive& archive, const Str& name, std::set<Str>& texts) {
   texts = {list.begin(), list.end()};
 }
 
+Str of(const Str& step, const Str& held) { return held.empty() ? step : step + " without " + held; }
+
 }  // namespace
 
 bool PlannedForms::admits(const Str& step, const Str& held, const Str& form) {
-  std::set<Str>& known = forms_[held.empty() ? step : step + " without " + held];
+  std::set<Str>& known = forms_[of(step, held)];
   if (known.contains(form)) return true;
   if (known.size() >= kMost) return false;
   known.insert(form);
   return true;
+}
+
+bool PlannedForms::is_closed(const Str& step, const Str& held, const Str& key) const {
+  const auto known = forms_.find(of(step, held));
+  if (known == forms_.end() || known->second.size() < kMost) return false;
+  const auto first = known->second.lower_bound(key);  // Behind a key stands a blank, which sorts in front of its signs.
+  return first == known->second.end() || (*first != key && !first->starts_with(key + " "));
 }
 
 void PlannedForms::visit(Archive& archive) {

@@ -17,6 +17,8 @@ class PlannedForms {
   /// Whether `form` of `step` may have a plan; it counts as planned from now on. More than a few are not worth it: what comes in
   /// ever new forms is slower to plan than to run. `held` says which weights do not train: with others it counts anew.
   bool admits(const Str& step, const Str& held, const Str& form);
+  /// Whether no form of batches with that `key` may have a plan any more, whatever the host says.
+  bool is_closed(const Str& step, const Str& held, const Str& key) const;
   bool runs_op_by_op(const Str& step) const { return op_by_op_.contains(step); }
   void give_up(const Str& step) { op_by_op_.insert(step); }
 
@@ -25,7 +27,7 @@ class PlannedForms {
   static constexpr size_t kMost = 8;
 
  private:
-  std::map<Str, std::set<Str>> forms_;
+  std::map<Str, std::set<Str>> forms_;  ///< by step, and what it holds back
   std::set<Str> op_by_op_;
 };
 

@@ -27,6 +27,8 @@ class Progress {
   virtual void epoch(int64_t epoch, int64_t batches) = 0;
   /// `batch` batches of the epoch are done (the first call says 1), this one with `samples` samples.
   virtual void batch(int64_t batch, int64_t samples, int64_t global_step) = 0;
+  /// How long training has waited for data so far, in seconds of this process; said before each `batch`.
+  virtual void waited(double data_s) = 0;
   /// Whether `bar` would show something now; the trainer reads device values only then.
   virtual bool wants_values() = 0;
   /// Values logged with `bar`.
@@ -54,6 +56,7 @@ class Unheard : public Progress {
   void begin(const char*, int64_t, int64_t) override {}
   void epoch(int64_t, int64_t) override {}
   void batch(int64_t, int64_t, int64_t) override {}
+  void waited(double) override {}
   bool wants_values() override { return false; }
   void bar(Scalars) override {}
   void round_begin(Role, int64_t) override {}

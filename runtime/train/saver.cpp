@@ -130,6 +130,7 @@ void Saver::write(const Str& name, bool weights_only, bool passes, const Ranks& 
   if (is_pinned_ && name == last_) return;
   session_.late.learn_all();
   session_.gate.check_weights();
+  const ProfilePart part("checkpoint", true);
   const Times::Clock::time_point begin = Times::Clock::now();
   Written one = prepare(name, weights_only, passes, ranks, nullptr);
   write_files(one, ranks);
@@ -328,6 +329,7 @@ void Saver::let_go() {
 }
 
 void Saver::settle() {
+  const ProfilePart part("checkpoint", true);
   const Times::Clock::time_point begin = Times::Clock::now();
   settler_.wait();
   times_.checkpoint_s += seconds_since(begin);

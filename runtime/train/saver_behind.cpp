@@ -8,6 +8,7 @@ namespace ltr {
 void Saver::begin_write(const Wish& wish) {
   session_.late.learn_all();
   session_.gate.check_weights();
+  const ProfilePart part("checkpoint", true);
   const Times::Clock::time_point begin = Times::Clock::now();
   const Ranks& ranks = request_.ranks;
   Written one = prepare(wish.name, wish.weights_only, true, ranks, &shelf_);
@@ -40,6 +41,7 @@ void Saver::look() {
 void Saver::finish() {
   if (!behind_) return;
   const Str name = behind_->name;
+  const ProfilePart part("checkpoint", true);
   const Times::Clock::time_point begin = Times::Clock::now();
   take_over(request_.ranks);
   const double waited_s = seconds_since(begin);

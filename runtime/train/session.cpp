@@ -180,7 +180,10 @@ void Session::minimize(const Tensor& loss, Optimizer& optimizer, bool last, cons
     run_hook(Hook::before_backward);
     const bool is_finite = lets_loss(value, &optimizer, location);
     at(location);
-    gradients_.add(value, optimizer, !last, is_finite);
+    {
+      const ProfilePart part("backward");
+      gradients_.add(value, optimizer, !last, is_finite);
+    }
     run_hook(Hook::after_backward);
     if (is_last_row_) update(optimizer);
   });
@@ -200,7 +203,8 @@ bool Session::lets_loss(const at::Tensor& loss, const Optimizer* of, const Locat
 }
 
 void Session::update(Optimizer& optimizer) {
-  const Gradients::Came came = gradients_.take(optimizer);
+  const ProfilePart part("update");
+  const Gradients::Came came = take_gradients(optimizer);
   const NoGrad no_grad;
   if (came.bad > 0) return refuse(optimizer, came);
   // No row came, or none that counts: a stand-in, or one whose tokens are all ignored.
@@ -208,6 +212,12 @@ void Session::update(Optimizer& optimizer) {
   // Batches that are counted by tokens leave a window that is divided by what did come.
   if (std::abs(came.share - 1) > 1e-9) optimizer.scale_grads(1 / came.share);
   clip_and_step(optimizer, came);
+}
+
+Gradients::Came Session::take_gradients(Optimizer& optimizer) {
+  if (world == 1) return gradients_.take(optimizer);
+  const ProfilePart part("sum over ranks");
+  return gradients_.take(optimizer);
 }
 
 /// As if the rows of all ranks were one batch, whose loss is not finite.
@@ -288,6 +298,7 @@ void Session::backward(const Tensor& loss, const Location& location) {
     const bool is_finite = lets_loss(value, nullptr, location);
     // Alone, what is not finite is left out at once; several ranks learn of it when they sum.
     if (is_finite || world > 1) {
+      const ProfilePart part("backward");
       gradients_.add_manual(value, is_finite);
     } else {
       gate.refuse_loss(location, bad_value_);
@@ -309,6 +320,7 @@ void Session::step(Optimizer& optimizer) {
   if (is_rehearsed([&](Recorder&) { return plan::OptimizerStepped{&optimizer}; })) return;
   if (is_repeating_) return;
   guarded([&] {
+    const ProfilePart part("update");
     const NoGrad no_grad;
     const Gradients::Came came = gradients_.gather(optimizer);
     if (came.bad > 0) return refuse(optimizer, came);

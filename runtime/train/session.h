@@ -75,7 +75,9 @@ class Session : public Context {
   };
 
   void run_hook(Hook hook) {
-    if (!is_silent) listeners.run(hook, *this);
+    if (is_silent || !listeners.has(hook)) return;
+    const ProfilePart part(hook_name(hook));
+    listeners.run(hook, *this);
   }
   /// `info` on another rank's batch, so that this one does what all others do: its gradient is 0, and nothing else of it stays
   /// but what the step writes into buffers.
@@ -87,6 +89,12 @@ class Session : public Context {
   double planning_s() const { return runner_->planning_s(); }
   /// How each step that ran is computed, for people.
   Str steps_text() const { return runner_->explain(); }
+  /// What ran in the steps that a trace has.
+  std::vector<TraceEvent> events() const {
+    std::vector<TraceEvent> events;
+    runner_->add_events(events);
+    return events;
+  }
 
   // The window under way.
   /// `is_recorded`: its values go to the loggers.
@@ -158,6 +166,7 @@ class Session : public Context {
   bool lets_loss(const at::Tensor& loss, const Optimizer* of, const Location& location);
   void refuse(Optimizer& optimizer, const Gradients::Came& came);
   void update(Optimizer& optimizer);
+  Gradients::Came take_gradients(Optimizer& optimizer);
   void write_left_out(const std::vector<LeftOut>& records, bool appends);
   /// Hooks, clipping, the gate, and the update if it may happen.
   void clip_and_step(Optimizer& optimizer, const Gradients::Came& came);
@@ -218,6 +227,7 @@ class Session : public Context {
 
 /// The next batch of `feed`, and what was left out before it counted.
 inline bool next_of(Session& cx, Feed& feed, Batch& batch) {
+  const ProfilePart part("data wait");
   const bool is_there = feed.next(batch);
   cx.take_left_out(feed.take_left_out());
   return is_there;

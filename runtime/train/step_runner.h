@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "runtime/train/op_times.h"
 #include "runtime/train/step_threads.h"
 #include "runtime/train/trainer.h"
 
@@ -25,6 +26,10 @@ class StepRunner {
   virtual double planning_s() const { return 0; }
   /// For people: how each step that ran is computed, or where its time went if `RunFlags::profile` asks for that.
   virtual Str explain() const { return {}; }
+  /// For people: what the operations took that ran one by one, where that is asked for.
+  virtual Str op_times() const { return {}; }
+  /// Adds what ran in the steps that a trace has.
+  virtual void add_events(std::vector<TraceEvent>&) const {}
 };
 
 /// The batch where the step computes.

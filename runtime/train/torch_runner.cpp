@@ -1,3 +1,4 @@
+#include "runtime/plan/recorder.h"
 #include "runtime/tensor/device.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/precision.h"
@@ -31,14 +32,28 @@ class TorchRunner : public StepRunner {
   explicit TorchRunner(Session& session) : session_(session) {}
 
   void run(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number) override {
+    const ProfilePart part("forward");
     const StepScope scope(session_, step, batch, stream, number);
+    // What is rehearsed for a plan is no step of the run.
+    const OpTimes::Scope listening(plan::Recorder::here() == nullptr ? times() : nullptr);
     step.run(session_.request.model, session_, on_device(batch), session_.request.params_of(step).values);
   }
 
-  Str explain() const override { return "all steps: op by op, as --backend torch has it\n"; }
+  Str explain() const override { return "all steps: op by op, as --backend torch has it\n" + op_times(); }
+  Str op_times() const override { return times_ ? times_->text() : ""; }
+  void add_events(std::vector<TraceEvent>& events) const override {
+    if (times_) events.insert(events.end(), times_->events().begin(), times_->events().end());
+  }
 
  private:
+  /// Null where nobody asked for a profile.
+  OpTimes* times() {
+    if (times_ == nullptr && Profile::here() != nullptr) times_ = std::make_unique<OpTimes>(*Profile::here());
+    return times_.get();
+  }
+
   Session& session_;
+  std::unique_ptr<OpTimes> times_;
 };
 
 }  // namespace

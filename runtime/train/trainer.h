@@ -39,9 +39,9 @@ struct RunFlags {
   bool accept_data = false;  ///< go on although the data changed since the checkpoint
   bool mock_data = false;    ///< batches from the schema, no file is opened
   Backend backend = Backend::Torch;
-  bool chose_backend = false;  ///< somebody asked for it, and hears why the whole run has no plans
-  bool explain = false;        ///< `FitReport::steps_text` is wanted
-  bool profile = false;        ///< it holds where the time went
+  bool explain = false;  ///< `FitReport::steps_text` is wanted
+  bool trace = false;    ///< and some steps event by event
+  bool profile = false;  ///< it holds where the time went
 };
 
 /// A file that the data opened, and what tells it from another: its path, size and digest.
@@ -128,6 +128,7 @@ struct FitReport {
   std::vector<std::pair<Str, double>> last;  ///< newest value of every series, `val.loss`
   Str last_checkpoint;
   Str steps_text;  ///< how each step was computed, where `RunFlags` ask for it
+  Str trace;       ///< of some steps, as JSON, likewise
 };
 
 struct EvalReport {

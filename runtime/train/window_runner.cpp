@@ -59,6 +59,7 @@ void WindowRunner::run_row(double total, bool is_last) {
   has_batch_ = false;
   at_.batch = number + 1;
   at_.batch_counter++;
+  request_.progress.waited(feed_.waited_s());
   request_.progress.batch(at_.batch, counts ? batch_.size : 0, at_.global_step + (is_last ? 1 : 0));
 }
 

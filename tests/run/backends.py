@@ -8,6 +8,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from curves import farthest, rows
 from harness import EXAMPLES, LTRC, SOURCE, build, check, finish, fit, newest, result_of, run, scratch
+from planned_rows import ROWS
 
 # Relative, of each value of a short run in f32: sums may have another order.
 TOLERANCE = 1e-4
@@ -39,40 +40,6 @@ block Body() {
     seen = seen + 1
     return x |> fc1 |> norm |> relu |> drop |> fc2
   }
-}
-"""
-# Functions of rows beside others: what one of them sets aside for the next ones moves nothing that another one looks at.
-ROWS = """ltr 1
-data Points() {
-  batch[B] { x: float[B, 4], y: i64[B], t: float[B] }
-  fn point(row: {i: int}) -> {x: float[4], y: i64, t: float} =
-    (x = stack([sin(0.3 * row.i), cos(0.7 * row.i), sin(1.1 * row.i), 0.5]), y = row.i % 3, t = 0.1 * row.i)
-  train = range(36) |> map(point) |> shuffle(0) |> collate(8)
-}
-block Mlp(inputs: int, hidden: int, outputs: int) {
-  fc1 = Linear(inputs, hidden)
-  norm = LayerNorm(hidden)
-  drop = Dropout(0.1)
-  fc2 = Linear(hidden, outputs)
-  fn forward[B](x: float[B, inputs]) -> float[B, outputs] = x |> fc1 |> norm |> relu |> drop |> fc2
-}
-model M() {
-  net = Mlp(4, 16, 3)
-  reg = Linear(4, 1)
-  acc = Accuracy(3)
-  mae = MeanAbsoluteError()
-  optimizer opt = AdamW([net.weights, reg.weights], lr = 0.01, weight_decay = 0.01)
-  step train[B](x: float[B, 4], y: i64[B], t: float[B]) {
-    loss = cross_entropy(net(x), y) + 0.1 * mse(reg(x).squeeze(1), t)
-    minimize loss
-    log loss
-  }
-}
-experiment rows {
-  data = Points()
-  model = M()
-  trainer { epochs = 2, log_every = 1 }
-  loggers { Csv() }
 }
 """
 MODEL = """
@@ -306,31 +273,6 @@ def goes_on(program, folder):
         check(f"and logs what one run logs, {first} then {second}", worst <= TOLERANCE, worst)
 
 
-def explained(program, folder):
-    """`describe --plan` shows how a step is computed, `--profile` where its time went; nothing of the first is kept."""
-    result = run(program, "describe", "--plan", "--out", folder / "described")
-    check("describe --plan", result.returncode == 0 and "step train, batches of 8: " in result.text and "planned for " in result.text and
-          "] cross_entropy" in result.text and "rows.ltr:" in result.text and "threads meet" in result.text, result.text)
-    lines = [line for line in result.text.splitlines() if line.startswith("  at start ")]
-    check("a rule is said once", len(lines) == len(set(lines)), result.text)
-    check("and keeps nothing", not (folder / "described").exists(), result.text)
-    result = run(program, "describe", "--plan", "--backend", "torch", "--out", folder / "described")
-    check("nothing is planned for torch, and it says so", result.returncode == 0 and "op by op, as --backend torch has it" in result.text, result.text)
-    result = fit(program, folder / "torch", "--profile", "--backend", "torch")
-    check("nor has it a profile", result.returncode == 0 and "op by op, as --backend torch has it" in result.text, result.text)
-    result = fit(program, folder / "f64", "--profile", "--precision", "f64")
-    check("nor has f64", result.returncode == 0 and "op by op, since the run computes in f64" in result.text, result.text)
-    result = run(program, "describe", "--plan", "--precision", "bf16", "--out", folder / "described")
-    check("describe --plan in bf16", result.returncode == 0 and " product in bf16" in result.text and "] cross_entropy\n" in result.text, result.text)
-    result = fit(program, folder / "narrow", "--profile", "--precision", "bf16")
-    check("--profile in bf16", result.returncode == 0 and "GFLOP/s in products in bf16" in result.text, result.text)
-    result = fit(program, folder / "profiled", "--profile")
-    check("--profile", result.returncode == 0 and " runs, " in result.text and "GFLOP/s" in result.text and "updates, logs" in result.text and
-          "a thread of this machine does" in result.text, result.text)
-    same = fit(program, folder / "unprofiled")
-    check("and changes no bit", same.returncode == 0 and result_of(newest(folder / "profiled")) == result_of(newest(folder / "unprofiled")), same.text)
-
-
 # The last lines of steps.
 ENDS = {"train": "    log loss\n", "val": "    log loss = cross_entropy(net(x), y)\n"}
 
@@ -397,7 +339,6 @@ def main():
         source = folder / "rows.ltr"
         source.write_text(ROWS)
         compare("rows", build(source, folder), folder)
-        explained(build(source, folder), folder)
         source = folder / "table.ltr"
         source.write_text(TABLE)
         program = build(source, folder)

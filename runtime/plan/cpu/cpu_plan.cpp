@@ -313,7 +313,13 @@ void CpuPlan::run_node(size_t at) {
   }
 }
 
-void CpuPlan::measure() { stopwatch_ = std::make_unique<Stopwatch>(threads_, calls_ + 1); }
+void CpuPlan::measure(const bool& traces) { stopwatch_ = std::make_unique<Stopwatch>(threads_, calls_ + 1, traces); }
+
+std::vector<CallSpan> CpuPlan::spans() const {
+  std::vector<CallSpan> spans;
+  if (stopwatch_) stopwatch_->each_span([&](const CallSpan& span) { spans.push_back(span); });
+  return spans;
+}
 
 std::vector<CallCost> CpuPlan::costs() const {
   std::vector<CallCost> costs;

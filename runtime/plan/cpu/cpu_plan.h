@@ -41,10 +41,12 @@ class CpuPlan {
   int threads() const { return threads_; }
   /// What multiplies matrices.
   const kernels::ProductKernel& products() const { return lowering_.products(); }
-  /// Times are taken from now on.
-  void measure();
+  /// Times are taken from now on; while `traces`, of each call by itself.
+  void measure(const bool& traces);
   /// Those that were taken; the last one is what threads waited for each other.
   std::vector<CallCost> costs() const;
+  /// Calls one by one, and what of `costs()` they are.
+  std::vector<CallSpan> spans() const;
   /// One line for each phase and call.
   Str text() const;
 

@@ -14,10 +14,10 @@ os.environ.setdefault("LTR_CACHE_DIR", str(SOURCE / "build/release/cache"))
 PATIENCE = int(os.environ.get("LTR_PATIENCE", "1"))
 for name in ("LTR_ARGS", "LTR_OUT", "LTR_DATA_DIR"):
     os.environ.pop(name, None)
-# Where every program of a test computes that is told nothing else.
-DEVICES = os.environ.get("LTR_TEST_DEVICES", "")
-if DEVICES:
-    os.environ["LTR_ARGS"] = f"--devices {DEVICES}"
+# Where and how every program of a test computes that is told nothing else.
+DEVICES, BACKEND = os.environ.get("LTR_TEST_DEVICES", ""), os.environ.get("LTR_TEST_BACKEND", "")
+if DEVICES or BACKEND:
+    os.environ["LTR_ARGS"] = " ".join(([f"--devices {DEVICES}"] if DEVICES else []) + ([f"--backend {BACKEND}"] if BACKEND else []))
 
 failures = []
 
