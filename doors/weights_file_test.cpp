@@ -142,6 +142,24 @@ TEST_CASE("a flipped bit of a PyTorch file is refused, or changes nothing") {
   CHECK(refused > 0);
 }
 
+TEST_CASE("an archive that is written reads back, and equal entries are equal bytes") {
+  const std::vector<std::pair<std::string, std::string>> entries = {
+      {"a.npy", "one"}, {"größe.npy", std::string(70'000, 'x')}, {"empty.npy", ""}};
+  const std::string bytes = encode_zip(entries);
+  CHECK(bytes == encode_zip(entries));
+  const Scratch file(".npz", bytes);
+  const Mapping mapping(file.path);
+  const std::vector<ZipEntry> found = read_zip(file.path, mapping);
+  REQUIRE(found.size() == entries.size());
+  for (size_t i = 0; i < entries.size(); ++i) {
+    CHECK(found[i].name == entries[i].first);
+    CHECK(unpacked(file.path, mapping, found[i]) == entries[i].second);
+    CHECK(has_its_crc(mapping, found[i]));
+  }
+  const Scratch nothing(".npz", encode_zip({}));
+  CHECK(read_zip(nothing.path, Mapping(nothing.path)).empty());
+}
+
 TEST_CASE("a storage that does not have its CRC is named, and one without a CRC is read") {
   std::string bytes = read_file(kInputs + "plain.pt");
   const Mapping mapping(kInputs + "plain.pt");

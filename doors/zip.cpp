@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <stdexcept>
 
 #include <zlib.h>
 
@@ -147,6 +148,39 @@ std::string unpacked(const std::string& path, const Mapping& file, const ZipEntr
   }
   if (entry.crc != 0 && crc32_z(0, reinterpret_cast<const Bytef*>(out.data()), out.size()) != entry.crc)
     refuse("its bytes are not those that were written");
+  return out;
+}
+
+std::string encode_zip(const std::vector<std::pair<std::string, std::string>>& entries) {
+  constexpr uint16_t kVersion = 20, kUtf8 = 0x0800, kStored = 0, kFirstDay = 0x21;  // 1 January 1980
+  std::string out, directory;
+  uint64_t sum = 0;
+  for (const auto& [name, bytes] : entries) sum += name.size() + bytes.size();
+  if (sum > kZipBytes || entries.size() >= 0xFFFF) throw std::length_error("too much for a zip archive");
+  for (const auto& [name, bytes] : entries) {
+    std::string facts;  // What stands before the bytes and in the directory alike.
+    for (const uint16_t word : {kVersion, kUtf8, kStored, uint16_t(0), kFirstDay}) put_le(facts, word);
+    put_le(facts, uint32_t(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size())));
+    for (int i = 0; i < 2; ++i) put_le(facts, uint32_t(bytes.size()));
+    put_le(facts, uint16_t(name.size()));
+    put_le(facts, uint16_t(0));
+    put_le(directory, kDirectoryEntry);
+    put_le(directory, kVersion);
+    directory += facts;
+    directory.append(10, '\0');  // no comment, on the first disk, no attributes
+    put_le(directory, uint32_t(out.size()));
+    directory += name;
+    put_le(out, kLocalEntry);
+    out += facts + name + bytes;
+  }
+  const auto begin = uint32_t(out.size());
+  out += directory;
+  put_le(out, kEnd);
+  put_le(out, uint32_t(0));
+  for (int i = 0; i < 2; ++i) put_le(out, uint16_t(entries.size()));
+  put_le(out, uint32_t(directory.size()));
+  put_le(out, begin);
+  put_le(out, uint16_t(0));
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "doors/mapping.h"
@@ -27,6 +28,12 @@ std::vector<ZipEntry> read_zip(const std::string& path, const Mapping& file);
 /// The bytes of `entry`, unpacked. FormatError for what is no deflate, for more of them than limits.h allows, and for bytes
 /// that are not those that were written.
 std::string unpacked(const std::string& path, const Mapping& file, const ZipEntry& entry);
+
+/// Bytes that `encode_zip` takes at most, of all entries together.
+inline constexpr uint64_t kZipBytes = uint64_t(0xFFFFFFFF) - (1 << 20);
+/// The bytes of an archive of stored entries, each a name and its bytes, without times: equal entries give equal bytes. No zip64:
+/// std::length_error beyond `kZipBytes` or 65,534 entries.
+std::string encode_zip(const std::vector<std::pair<std::string, std::string>>& entries);
 
 /// Whether the bytes of a stored entry are those that were written. Of one without a CRC nothing is known: true.
 bool has_its_crc(const Mapping& file, const ZipEntry& entry);

@@ -70,13 +70,13 @@ std::string to_text(const Type& type, const AtomTable& atoms) {
     case Kind::Error: return "error";
     case Kind::Void: return "nothing";
     case Kind::None: return "none";
-    case Kind::Int: return "int";
+    case Kind::Int: return type.name.empty() ? "int" : type.name;
     case Kind::Float: return "float";
     case Kind::Bool: return "bool";
     case Kind::Str: return "str";
     case Kind::Path: return "path";
     case Kind::Duration: return "duration";
-    case Kind::Period: return "period";
+    case Kind::Period: return type.name.empty() ? "period" : type.name;
     case Kind::Bytes: return "bytes";
     case Kind::Secret: return "secret";
     case Kind::Tensor: {

@@ -20,7 +20,10 @@ namespace {
 class Histograms : public Listener {
  public:
   Histograms(const Value& call, const FitView& view)
-      : view_(view), what_(text_argument(call, "what", "*")), has_gradients_(bool_argument(call, "grads", true)) {
+      : view_(view),
+        what_(text_argument(call, "what", "*")),
+        has_gradients_(bool_argument(call, "grads", true)),
+        bins_(int_argument(call, "bins", kHistogramBins)) {
     bool has_some = false;
     for (const auto& optimizer : view_.request.root.state().optimizers) {
       turns_[optimizer->name()] = -1;
@@ -76,12 +79,13 @@ class Histograms : public Listener {
   }
   void record(const Str& tag, const at::Tensor& values) const {
     if (view_.request.recorder == nullptr) return;
-    view_.request.recorder->histogram(view_.at.global_step + 1, tag, histogram_of(values));
+    view_.request.recorder->histogram(view_.at.global_step + 1, tag, histogram_of(values, bins_));
   }
 
   FitView view_;
   Str what_;
   bool has_gradients_;
+  int64_t bins_;
   bool in_steps_ = false;
   int64_t every_ = 1;
   std::map<Str, int64_t> turns_;  ///< of each optimizer, the newest that was recorded

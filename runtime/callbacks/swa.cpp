@@ -15,7 +15,6 @@ Swa::Swa(const Value& call, RootState& root)
     : root_(root),
       averages_(root),
       lr_(float_argument(call, "lr", 0)),
-      start_(float_argument(call, "start", 0.8)),
       anneal_(10),
       in_steps_(false),
       is_cosine_(text_argument(call, "strategy", "cos") == "cos") {
@@ -66,10 +65,29 @@ void Swa::visit(Archive& archive) {
 
 namespace {
 
+/// What is before its first epoch: a part of the planned training, epochs or steps.
+Value start_of(const Value& call) {
+  const Value* start = argument(call, "start");
+  return start != nullptr ? *start : Value(0.8);
+}
+
+/// The updates before its first epoch; -1 if that is a part of a training whose length is not known. R2003 for seconds.
+double updates_before(const Value& call, const Windows& windows) {
+  const Value start = start_of(call);
+  switch (start.kind) {
+    case Value::Kind::Epochs: return windows.updates(start.real);
+    case Value::Kind::Steps: return std::floor(start.real);
+    case Value::Kind::Seconds:
+      throw error_at(call.location, err::wrong_type, "callbacks.Swa.start", start.to_text(),
+                     "a part of training, epochs or steps");
+    default: return windows.planned() < 0 ? -1 : start.as_float() * double(windows.planned());
+  }
+}
+
 class SwaListener : public Listener {
  public:
   SwaListener(const Value& call, const FitView& view) : swa_(call, view.request.root.state()), view_(view) {
-    first_ = std::ceil(swa_.start() * double(view.windows.planned()) - 1e-9);
+    first_ = std::ceil(updates_before(call, view.windows) - 1e-9);
   }
   uint32_t interests() const override { return kAfterWindow | kEvaluating | kFresh; }
   // A run that goes on inside an epoch does not meet its start.
@@ -137,18 +155,21 @@ class SwaListener : public Listener {
 /// R2006 where no whole epoch lies behind the start.
 void check_start(const Value& call, const FitView& view) {
   const auto planned = double(view.windows.planned());
-  const double start = float_argument(call, "start", 0.8);
-  if (planned < 0) {
+  const double before = updates_before(call, view.windows);
+  if (before < 0) {
     throw with_help(error_at(call.location, err::settings_contradict,
                              "Swa starts at a part of training, whose length is not known: only time ends it"),
-                    "give trainer.epochs or trainer.steps, too");
+                    "say after how many epochs, `start = 10 epochs`, or give trainer.epochs or trainer.steps, too");
   }
+  if (planned < 0) return;
   double epoch = 0;
-  while (view.windows.updates(epoch) < start * planned - 1e-9) epoch++;
+  while (view.windows.updates(epoch) < before - 1e-9) epoch++;
   if (view.windows.updates(epoch + 1) <= planned) return;
   throw with_help(
       error_at(call.location, err::settings_contradict,
-               fmt::format("Swa would average nothing: no epoch begins behind {} of training and ends in it", start)),
+               fmt::format("Swa would average nothing: no epoch begins behind {} and ends in training",
+                           start_of(call).kind == Value::Kind::Float ? start_of(call).to_text() + " of training"
+                                                                     : start_of(call).to_text())),
       "start earlier, or train for more epochs");
 }
 

@@ -13,8 +13,6 @@ class Swa {
   /// R2003 for an `anneal` that counts seconds.
   Swa(const Value& call, RootState& root);
 
-  /// Which part of the planned training comes before it.
-  double start() const { return start_; }
   bool has_begun() const { return first_epoch_ >= 0; }
   /// It begins with update `step`, the first of `epoch`: rates go from what they are there.
   void begin(int64_t epoch, int64_t step);
@@ -31,7 +29,6 @@ class Swa {
   RootState& root_;
   WeightAverages averages_;
   double lr_;
-  double start_;
   double anneal_;
   bool in_steps_;
   bool is_cosine_;

@@ -15,7 +15,7 @@ PredictStart start_predict(Start& start) {
   PredictStart made{.step = *step};
   made.weights = find_weights(start, start.line.get("weights"), made.run);
   start.settings.set_run(made.run.empty() ? start.out_dir() : made.run, start.run_name());
-  start.experiment->list_callbacks(start.settings);
+  start.list_callbacks();
   start.know_from(made.weights);
   start.build();
   if (!made.weights.empty()) load_weights(*start.root, made.weights, !start.line.has("raw"));

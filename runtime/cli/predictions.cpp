@@ -1,8 +1,10 @@
 #include "runtime/cli/predictions.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <set>
+#include <stdexcept>
 #include <system_error>
 
 #include <ATen/ATen.h>
@@ -10,6 +12,8 @@
 #include "doors/csv.h"
 #include "doors/npy.h"
 #include "doors/number.h"
+#include "doors/safetensors.h"
+#include "doors/zip.h"
 #include "runtime/api/error.h"
 #include "runtime/cli/terminal.h"
 #include "runtime/data/texts.h"
@@ -45,6 +49,17 @@ void check_widths(const std::vector<at::Tensor>& parts, const Str& name) {
   }
 }
 
+/// R2006 where they are too many bytes for an archive.
+Str zip_of(const Str& path, const std::vector<std::pair<Str, Str>>& entries) {
+  try {
+    return doors::encode_zip(entries);
+  } catch (const std::length_error&) {
+    throw with_help(
+        error_at({}, err::settings_contradict, fmt::format("--write {}: it would have more than 4 GiB", path)),
+        "--write x.safetensors holds as much as the disk");
+  }
+}
+
 [[noreturn]] void refuse_write(const Str& path) {
   throw error_at({}, err::cannot_write, path, std::generic_category().message(errno));
 }
@@ -76,11 +91,17 @@ Str decode(const at::Tensor& ids, const std::vector<int32_t>& characters) {
 
 Predictions::Predictions(Str path, const std::vector<int32_t>* characters, bool writes)
     : path_(std::move(path)), characters_(characters), writes_(writes) {
-  is_csv_ = path_.ends_with(".csv");
-  is_npy_ = path_.ends_with(".npy");
-  if (path_ == "-" || is_npy_) return;
-  if (!is_csv_ && !path_.ends_with(".jsonl"))
-    throw error_at({}, err::settings_contradict, fmt::format("--write {}: .jsonl, .csv, .npy or - are written", path_));
+  constexpr std::pair<const char*, Form> kForms[] = {{".jsonl", Form::Lines},
+                                                     {".csv", Form::Csv},
+                                                     {".npy", Form::Npy},
+                                                     {".npz", Form::Npz},
+                                                     {".safetensors", Form::Safetensors}};
+  const auto* form = std::ranges::find_if(kForms, [&](const auto& one) { return path_.ends_with(one.first); });
+  if (form != std::end(kForms)) form_ = form->second;
+  if (path_ == "-" || is_of_arrays()) return;
+  if (form == std::end(kForms))
+    throw error_at({}, err::settings_contradict,
+                   fmt::format("--write {}: .jsonl, .csv, .npy, .npz, .safetensors or - are written", path_));
   if (!writes_) return;
   if (!fs::exists(path_) || fs::is_regular_file(path_)) part_ = path_ + ".part";
   file_.open(part_.empty() ? path_ : part_, std::ios::binary | std::ios::trunc);
@@ -103,13 +124,14 @@ void Predictions::put(const Outputs& outputs) {
     host.push_back(aten(one.value).detach().to(at::kCPU).contiguous());
   }
   count_not_finite(host);
-  if (is_npy_) {
+  if (is_of_arrays()) {
+    refuse_texts();
     parts_.resize(host.size());
     for (size_t k = 0; k < host.size(); ++k) parts_[k].push_back(host[k]);
     return;
   }
   const bool is_text = characters_ != nullptr && outputs.size() == 1;
-  const std::vector<Str> lines = is_csv_ || is_text ? std::vector<Str>() : json_rows(outputs);
+  const std::vector<Str> lines = form_ == Form::Csv || is_text ? std::vector<Str>() : json_rows(outputs);
   for (int64_t i = 0; i < host[0].size(0); ++i) {
     put_faults(faults_.size());
     if (lines.empty())
@@ -135,7 +157,7 @@ void Predictions::count_not_finite(const std::vector<at::Tensor>& outputs) {
 void Predictions::close(size_t rows) {
   if (!writes_) return;
   put_faults(std::min(rows, faults_.size()));
-  if (is_npy_) write_npy();
+  if (is_of_arrays()) write_arrays();
   if (!file_.is_open()) return;
   file_.close();
   if (!file_) refuse_write(path_);
@@ -151,12 +173,12 @@ Option<Str> Predictions::text_in(const std::vector<at::Tensor>& outputs, size_t 
 }
 
 void Predictions::put_row(const std::vector<at::Tensor>& outputs, int64_t row) {
-  const bool is_text = characters_ != nullptr && outputs.size() == 1;
+  const bool is_text = characters_ != nullptr && outputs.size() == 1, is_csv = form_ == Form::Csv;
   std::vector<Str> cells;
   for (size_t k = 0; k < outputs.size(); ++k) {
     const at::Tensor one = outputs[k][row];
     const Option<Str> text = text_in(outputs, k, row);
-    if (!is_csv_) {
+    if (!is_csv) {
       cells.push_back(fmt::format("{}:{}", doors::json_string(names_[k]), doors::json_string(*text)));
     } else if (text) {
       cells.push_back(doors::csv_cell(*text));
@@ -165,10 +187,10 @@ void Predictions::put_row(const std::vector<at::Tensor>& outputs, int64_t row) {
       for (int64_t i = 0; i < flat.numel(); ++i) cells.push_back(number_text(flat[i], false));
     }
   }
-  if (is_csv_ && !has_header_) put_header(is_text ? names_ : columns(names_, are_texts_, outputs, row));
+  if (is_csv && !has_header_) put_header(is_text ? names_ : columns(names_, are_texts_, outputs, row));
   if (!has_header_) columns_ = cells.size();
   has_header_ = true;
-  if (is_csv_ && cells.size() != columns_) {
+  if (is_csv && cells.size() != columns_) {
     throw with_help(
         error_at({}, err::settings_contradict,
                  fmt::format("--write {}: record {} has {} columns and the first {}, which a table cannot hold", path_,
@@ -176,7 +198,7 @@ void Predictions::put_row(const std::vector<at::Tensor>& outputs, int64_t row) {
         "--write x.jsonl takes rows of any size");
   }
   const Str line = fmt::format("{}", fmt::join(cells, ","));
-  put_line(is_csv_ ? line + "\n" : "{" + line + "}\n");
+  put_line(is_csv ? line + "\n" : "{" + line + "}\n");
 }
 
 void Predictions::put_header(const std::vector<Str>& names) {
@@ -203,41 +225,81 @@ void Predictions::put_line(const Str& line) {
 }
 
 std::vector<Str> Predictions::files() const {
-  if (!is_npy_ || names_.size() < 2) return {path_};
+  if (form_ != Form::Npy || names_.size() < 2) return {path_};
   std::vector<Str> all;
   for (const Str& name : names_) all.push_back(path_.substr(0, path_.size() - 3) + name + ".npy");
   return all;
 }
 
-void Predictions::write_texts(const std::vector<at::Tensor>& parts, const Str& path) {
-  std::vector<Str> texts;
-  for (const at::Tensor& part : parts) {
-    for (Str& text : unpack_texts(part)) texts.push_back(std::move(text));
+void Predictions::refuse_texts() const {
+  for (size_t k = 0; k < names_.size(); ++k) {
+    if (form_ != Form::Safetensors || !are_texts_[k]) continue;
+    throw with_help(error_at({}, err::settings_contradict,
+                             fmt::format("--write {}: {} is texts, which safetensors cannot hold", path_, names_[k])),
+                    "--write x.npz, x.csv or x.jsonl takes texts");
   }
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << doors::encode_npy_texts(texts);
-  file.close();
-  if (!file) refuse_write(path);
 }
 
-void Predictions::write_npy() {
-  if (parts_.empty()) parts_.push_back({at::zeros({0})});
-  for (size_t k = 0; k < parts_.size(); ++k) {
-    if (k < are_texts_.size() && are_texts_[k]) {
-      write_texts(parts_[k], files()[k]);
-      continue;
+at::Tensor Predictions::whole(size_t k) const {
+  check_widths(parts_[k], names_[k]);
+  return at::cat(parts_[k]).contiguous();
+}
+
+Str Predictions::npy_of(size_t k) const {
+  if (are_texts_[k]) {
+    std::vector<Str> texts;
+    for (const at::Tensor& part : parts_[k]) {
+      for (Str& text : unpack_texts(part)) texts.push_back(std::move(text));
     }
-    check_widths(parts_[k], names_.empty() ? "" : names_[k]);
-    at::Tensor whole = at::cat(parts_[k]);
-    if (whole.scalar_type() == at::kBFloat16) whole = whole.to(at::kFloat);
-    const at::Tensor dense = whole.contiguous();
-    doors::NpyArray array{stored_name(whole.scalar_type()), whole.sizes().vec(), {}};
-    array.data.assign(static_cast<const char*>(dense.const_data_ptr()), dense.nbytes());
-    const Str path = files()[k];
+    return doors::encode_npy_texts(texts);
+  }
+  at::Tensor dense = whole(k);
+  if (dense.scalar_type() == at::kBFloat16) dense = dense.to(at::kFloat);  // NumPy has no such numbers.
+  doors::NpyArray array{stored_name(dense.scalar_type()), dense.sizes().vec(), {}};
+  array.data.assign(static_cast<const char*>(dense.const_data_ptr()), dense.nbytes());
+  return doors::encode_npy(array);
+}
+
+void Predictions::write_safetensors(const Str& path) const {
+  std::vector<at::Tensor> arrays;
+  std::vector<doors::TensorEntry> entries;
+  for (size_t k = 0; k < names_.size(); ++k) {
+    const at::Tensor& array = arrays.emplace_back(whole(k));
+    entries.push_back(
+        {names_[k], stored_name(array.scalar_type()), array.sizes().vec(), array.const_data_ptr(), array.nbytes()});
+  }
+  try {
+    doors::write_safetensors(path, std::move(entries), {});
+  } catch (const std::system_error& error) {
+    throw error_at({}, err::cannot_write, path_, error.code().message());
+  }
+}
+
+void Predictions::write_arrays() {
+  if (parts_.empty()) {  // There was no record.
+    names_ = {"prediction"};
+    are_texts_ = {false};
+    parts_.push_back({at::zeros({0})});
+  }
+  const auto write = [](const Str& path, const Str& bytes) {
     std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    file << doors::encode_npy(array);
+    file << bytes;
     file.close();
     if (!file) refuse_write(path);
+  };
+  const std::vector<Str> paths = files();
+  std::vector<std::pair<Str, Str>> entries;
+  for (size_t k = 0; form_ == Form::Npz && k < names_.size(); ++k) entries.emplace_back(names_[k] + ".npy", npy_of(k));
+  for (size_t k = 0; k < paths.size(); ++k) {
+    const bool is_file = !fs::exists(paths[k]) || fs::is_regular_file(paths[k]);
+    if (is_file) part_ = paths[k] + ".part";
+    const Str& to = is_file ? part_ : paths[k];
+    if (form_ == Form::Npy) write(to, npy_of(k));
+    if (form_ == Form::Npz) write(to, zip_of(path_, entries));
+    if (form_ == Form::Safetensors) write_safetensors(to);
+    std::error_code failed;
+    if (is_file) fs::rename(part_, paths[k], failed);
+    if (failed) throw error_at({}, err::cannot_write, paths[k], failed.message());
   }
 }
 

@@ -15,8 +15,8 @@ Str decode(const at::Tensor& ids, const std::vector<int32_t>& characters);
 /// `point` behind `out`.
 void put_utf8(Str& out, int32_t point);
 
-/// Writes rows to `.jsonl`, `.csv` and `-` as they come, to `.npy` at the end: one file, or for several outputs one each,
-/// `out.NAME.npy`.
+/// Writes rows to `.jsonl`, `.csv` and `-` as they come, and whole arrays at the end: to `.npz` and `.safetensors` each output under
+/// its name, to `.npy` the one, or of several one file each, `out.NAME.npy`. Texts are arrays in NumPy's files alone.
 class Predictions {
  public:
   /// `characters`: the one output is ids of them and is written as text; null for numbers. R1004, or R2006 for another ending.
@@ -28,7 +28,7 @@ class Predictions {
   Predictions& operator=(const Predictions&) = delete;
 
   /// Whether a row may say what is wrong with its record.
-  bool takes_faults() const { return !is_csv_ && !is_npy_; }
+  bool takes_faults() const { return form_ == Form::Lines; }
   /// What is wrong with the rows of the input, "" for a good one: good rows are predicted, the others stand between them.
   void set_faults(std::vector<Str> faults) { faults_ = std::move(faults); }
 
@@ -47,6 +47,8 @@ class Predictions {
   void close(size_t rows);
 
  private:
+  enum class Form { Lines, Csv, Npy, Npz, Safetensors };
+  bool is_of_arrays() const { return form_ != Form::Lines && form_ != Form::Csv; }
   void count_not_finite(const std::vector<at::Tensor>& outputs);
   void put_row(const std::vector<at::Tensor>& outputs, int64_t row);
   /// The text in row `row` of the output `k`, if it is texts.
@@ -55,15 +57,19 @@ class Predictions {
   void put_header(const std::vector<Str>& names);
   void put_faults(size_t end);
   void put_line(const Str& line);
-  void write_npy();
-  static void write_texts(const std::vector<at::Tensor>& parts, const Str& path);
+  void refuse_texts() const;
+  /// The output `k` of all rows.
+  at::Tensor whole(size_t k) const;
+  /// The same as a file of NumPy.
+  Str npy_of(size_t k) const;
+  void write_arrays();
+  void write_safetensors(const Str& path) const;
 
   Str path_;
   Str part_;  ///< where `file_` is until it is whole; "" for what is no file, such as a pipe
   const std::vector<int32_t>* characters_;
   bool writes_;
-  bool is_csv_ = false;
-  bool is_npy_ = false;
+  Form form_ = Form::Lines;
   bool has_header_ = false;
   size_t columns_ = 0;  ///< of the header
   std::ofstream file_;

@@ -176,7 +176,9 @@ void Start::give_settings() {
   flags.accept_data = line.has("accept-data");
   flags.mock_data = line.has("mock-data");
   flags.profile = line.has("profile");
-  flags.chose_backend = line.has("backend");
+  if (const Str kind = line.get("profile"); !kind.empty() && kind != "simple" && kind != "trace")
+    settings.faults.push_back(error_at({}, err::wrong_type, "--profile", kind, "simple or trace"));
+  flags.trace = line.get("profile") == "trace";
   flags.backend = backend_of(line.get("backend", "auto"), settings.faults);
 }
 
@@ -225,6 +227,23 @@ void Start::check_topology() {
   if (elsewhere) strategy.warnings.push_back(fmt::format("the topology {} has {}", name, *elsewhere));
 }
 
+void Start::list_callbacks() {
+  constexpr std::pair<const char*, BarStyle> kStyles[] = {
+      {"auto", BarStyle::Auto}, {"bar", BarStyle::Bar}, {"lines", BarStyle::Lines}, {"none", BarStyle::None}};
+  experiment->list_callbacks(settings);
+  settings.add_own_callbacks();
+  terminal.style = BarStyle::None;  // where it is off
+  for (const Value& call : settings.callbacks()) {
+    if (call.text != "ProgressBar") continue;
+    const Value *rate = call.find("rate"), *word = call.find("style");
+    if (rate != nullptr) terminal.bar_rate = rate->as_int();
+    for (const auto& [name, style] : kStyles) {
+      if (word != nullptr && word->text == name) terminal.style = style;
+    }
+  }
+  if (line.has("no-bar") && terminal.style == BarStyle::Bar) terminal.style = BarStyle::Lines;
+}
+
 void Start::resolve() {
   std::destroy_at(&settings);
   std::construct_at(&settings, ranks.world());
@@ -240,7 +259,7 @@ void Start::resolve() {
   }
   if (topology != nullptr) topology->resolve(settings);
   settings.add_defaults();
-  experiment->list_callbacks(settings);
+  list_callbacks();
   settings.check_unused(false);
   // A value that could not be read is its default from here on, so that all faults are found in one run.
   read_trainer();
@@ -348,11 +367,13 @@ RunRequest Start::request(Progress& progress) {
   }
   for (const Resolved& setting : settings.resolved()) {
     // How many threads read data changes no bit; how many compute is kept by the run.
-    // Nor do how long ranks wait, how often they begin again and who starts them, nor how others are served.
+    // Nor do how long ranks wait, how often they begin again and who starts them, how others are served, and what is shown.
     static const std::set<Str> kFree = {"topology.workers",          "topology.prefetch", "topology.threads",
                                         "topology.timeout",          "topology.restarts", "topology.scheduler",
                                         "topology.scheduler.requeue"};
-    const bool is_free = kFree.contains(setting.path) || setting.path.starts_with("serve.");
+    const bool is_shown =
+        setting.path.starts_with("callbacks.ProgressBar.") || setting.path.starts_with("callbacks.Summary.");
+    const bool is_free = kFree.contains(setting.path) || setting.path.starts_with("serve.") || is_shown;
     if (!is_free) out.settings.emplace_back(setting.path, setting.value);
   }
   for (const StepInfo& step : experiment->steps) {

@@ -34,6 +34,8 @@ class Start {
 
   /// Chooses the experiment and resolves its settings; throws Faults with everything that is wrong. Once more: anew.
   void resolve();
+  /// Lists callbacks and loggers, with those that are there by themselves; once more, after `settings.set_run`: anew.
+  void list_callbacks();
   /// Threads, device and precision, as resolved. Once more: nothing.
   void set_up_device();
   /// Opens the data and builds the model.

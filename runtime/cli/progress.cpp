@@ -1,9 +1,10 @@
-// The four faces of Progress: a bar with its own thread, plain lines, JSON events, silence.
+// The faces of Progress: a bar with its own thread, plain lines, JSON events, what is said alone, silence.
 
 #include <unistd.h>
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <cstdio>
 #include <deque>
@@ -34,7 +35,7 @@ std::vector<std::pair<Str, double>> without_rounds(Scalars values) {
   return rest;
 }
 
-/// What all of them do alike: `print` to stdout, warnings and notices to stderr.
+/// What all of them do alike: `print` to stdout, warnings and notices to stderr. `style = none` shows no more.
 class Common : public Unheard {
  public:
   explicit Common(const Terminal& terminal) : terminal_(terminal) {}
@@ -176,8 +177,8 @@ class JsonEvents : public Common {
   int64_t step_ = 0;
 };
 
-/// `epoch 3/5 ━━━━━━━━╸    41/56  73%  1,812 samples/s  0:08 left  mem 0.4 GiB  train/loss 0.0412`
-/// The trainer only stores numbers; a thread of its own draws, ten times a second.
+/// `epoch 3/5 ━━━━━━━━╸    41/56  73%  1,812 samples/s  0:08 left  mem 0.4 GiB  data 2%  train/loss 0.0412`
+/// The trainer only stores numbers; a thread of its own draws, `bar_rate` times a second.
 class Bar : public Common {
  public:
   explicit Bar(const Terminal& terminal) : Common(terminal), thread_([this] { run(); }) {}
@@ -202,6 +203,7 @@ class Bar : public Common {
     step_.store(step, std::memory_order_relaxed);
     samples_.fetch_add(samples, std::memory_order_relaxed);
   }
+  void waited(double data_s) override { waited_s_.store(data_s, std::memory_order_relaxed); }
   bool wants_values() override { return wants_values_.exchange(false, std::memory_order_relaxed); }
   void bar(Scalars values) override {
     const std::lock_guard lock(mutex_);
@@ -284,7 +286,7 @@ class Bar : public Common {
   void run() {
     std::unique_lock lock(mutex_);
     while (!is_stopping_) {
-      changed_.wait_for(lock, std::chrono::milliseconds(100));
+      changed_.wait_for(lock, std::chrono::duration<double>(1.0 / double(terminal_.bar_rate)));
       if (is_stopping_ || !is_running_) continue;
       wants_values_.store(true, std::memory_order_relaxed);
       const Str line = text();
@@ -314,7 +316,8 @@ class Bar : public Common {
     constexpr double kWindow = 10;
     const auto now = Clock::now();
     const int64_t step = step_.load(std::memory_order_relaxed);
-    history_.push_back({now, samples_.load(std::memory_order_relaxed), step});
+    history_.push_back(
+        {now, samples_.load(std::memory_order_relaxed), step, waited_s_.load(std::memory_order_relaxed)});
     while (history_.size() > 2 && std::chrono::duration<double>(now - history_.front().time).count() > kWindow)
       history_.pop_front();
     const Sample& old = history_.front();
@@ -332,15 +335,18 @@ class Bar : public Common {
     Str left =
         steps_ > 0 && step_rate > 0 ? fmt::format("  {} left", clock_text(double(steps_ - step) / step_rate)) : "";
     Str memory = fmt::format("  mem {}", bytes_text(held_bytes()));
+    // Rounds are not what waits for the train stream.
+    const double waited = seconds > 0 ? std::min((history_.back().waited_s - old.waited_s) / seconds, 1.0) : 0;
+    Str data = verb_ == "fit" && !is_round ? fmt::format("  data {}%", std::lround(100 * waited)) : "";
     Str cells = all > 0 ? cells_text(done, all) : "";
     const auto line = [&] {
       const Str what = is_round ? round_ : "epoch " + epoch_text();
       return what + cells +
              (all > 0 ? fmt::format(" {}/{}  {}%", done, all, done * 100 / all) : fmt::format("  {} batches", done)) +
-             speed + left + memory + values;
+             speed + left + memory + data + values;
     };
     // In a narrow window what matters least goes first: the values are what people look for.
-    for (Str* part : {&memory, &speed, &cells, &left}) {
+    for (Str* part : {&memory, &data, &speed, &cells, &left}) {
       if (columns_of(line()) < window_width()) break;
       part->clear();
     }
@@ -394,6 +400,7 @@ class Bar : public Common {
     Clock::time_point time;
     int64_t samples;
     int64_t step;
+    double waited_s;
   };
 
   std::mutex mutex_;
@@ -413,6 +420,7 @@ class Bar : public Common {
   std::atomic<int64_t> batch_{0};
   std::atomic<int64_t> step_{0};
   std::atomic<int64_t> samples_{0};
+  std::atomic<double> waited_s_{0};
   std::atomic<int64_t> round_batch_{0};
   std::atomic<bool> wants_values_{false};
   std::vector<std::pair<Str, double>> values_;
@@ -425,6 +433,12 @@ class Bar : public Common {
 std::unique_ptr<Progress> make_progress(const Terminal& terminal) {
   if (terminal.is_json) return std::make_unique<JsonEvents>(terminal);
   if (terminal.is_quiet) return std::make_unique<Quiet>(terminal);
+  switch (terminal.style) {
+    case BarStyle::None: return std::make_unique<Common>(terminal);
+    case BarStyle::Bar: return std::make_unique<Bar>(terminal);
+    case BarStyle::Lines: return std::make_unique<Lines>(terminal);
+    case BarStyle::Auto: break;
+  }
   if (terminal.has_bar) return std::make_unique<Bar>(terminal);
   return std::make_unique<Lines>(terminal);
 }

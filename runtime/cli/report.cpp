@@ -90,19 +90,28 @@ std::vector<BlockEntry> level_of(const std::vector<BlockEntry>& blocks, int64_t 
   return rows;
 }
 
-/// The blocks worth a row: the members of the model, or of its only member.
-std::vector<BlockEntry> rows_of(const ModelRoot& root) {
+const Value* summary_of(const Start& start) {
+  const std::vector<Value>& callbacks = start.settings.callbacks();
+  const auto found = std::ranges::find_if(callbacks, [](const Value& one) { return one.text == "Summary"; });
+  return found != callbacks.end() ? &*found : nullptr;
+}
+
+/// The blocks worth a row: the members of the model, or of its only member; with `levels` above 1 what lies so deep in them.
+std::vector<BlockEntry> rows_of(const ModelRoot& root, int64_t levels) {
   constexpr size_t kMostRows = 24;
+  if (levels == 0) return {};
   const std::vector<BlockEntry> blocks = root.blocks();
   int64_t deepest = 0;
   for (const BlockEntry& block : blocks) deepest = std::max(deepest, depth_of(block.path));
   std::vector<BlockEntry> rows;
-  for (int64_t depth = 1; depth <= deepest && rows.size() <= 1; ++depth) {
+  int64_t depth = 1;
+  for (; depth <= deepest && rows.size() <= 1; ++depth) {
     std::vector<BlockEntry> level = level_of(blocks, depth);
     if (!rows.empty() && level.size() > kMostRows) break;
     rows = std::move(level);
   }
-  return rows;
+  // `depth` is the level behind the one that was taken.
+  return levels == 1 || rows.empty() ? rows : level_of(blocks, std::min(depth + levels - 2, deepest));
 }
 
 }  // namespace
@@ -114,15 +123,20 @@ Str headline(const Start& start, const Str& run) {
                            start.precision, libtorch_version().substr(0, libtorch_version().rfind('.')));
 }
 
+bool shows_model(const Start& start) { return summary_of(start) != nullptr; }
+
 Str model_table(const Start& start) {
-  const std::vector<BlockEntry> rows = rows_of(*start.root);
+  const Value* summary = summary_of(start);
+  const Value* depth = summary != nullptr ? summary->find("depth") : nullptr;
+  const std::vector<BlockEntry> rows = rows_of(*start.root, depth != nullptr ? depth->as_int() : 1);
   size_t name_width = 4;
   size_t kind_width = 4;
   for (const BlockEntry& row : rows) {
     name_width = std::max(name_width, row.path.size());
     kind_width = std::max(kind_width, row.kind.size());
   }
-  Str out = fmt::format("  {:<{}}  {:<{}}  {:>14}\n", "name", name_width, "type", kind_width, "weights");
+  Str out;
+  if (!rows.empty()) out = fmt::format("  {:<{}}  {:<{}}  {:>14}\n", "name", name_width, "type", kind_width, "weights");
   for (const BlockEntry& row : rows) {
     out += fmt::format("  {:<{}}  {:<{}}  {:>14}\n", row.path, name_width, row.kind, kind_width,
                        with_commas(row.all_weights));

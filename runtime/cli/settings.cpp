@@ -261,6 +261,17 @@ void RunSettings::call(const char* section, const Value& given) {
   (Str(section) == "callbacks" ? callbacks_ : loggers_).push_back(std::move(call));
 }
 
+void RunSettings::add_own_callbacks() {
+  // Their defaults are those of `stdlib/callbacks/callbacks.ltr`.
+  static const std::vector<Value> kOwn = {
+      Value::call("ProgressBar", {{"rate", Value(int64_t(10)), "int", {}},
+                                  {"style", Value::symbol("auto"), "one_of[auto, bar, lines, none]", {}}}),
+      Value::call("Summary", {{"depth", Value(int64_t(1)), "int", {}}})};
+  for (const Value& one : kOwn) {
+    if (call_counts_.count("callbacks." + one.text) == 0) call("callbacks", one);
+  }
+}
+
 void RunSettings::check_unused(bool with_model) {
   for (const auto& [path, given] : given_) {
     if (asked_.count(path) != 0) continue;

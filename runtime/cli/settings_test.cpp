@@ -59,6 +59,11 @@ TEST_CASE("values of the command line by type") {
   CHECK(parsed("cuda[8]", "devices") == "cuda[8]");
   CHECK(parsed("auto", "devices") == "auto");
   CHECK(parsed("cuda[0]", "devices") == "not auto, cpu, cpu[4], cuda or cuda[8]");
+  CHECK(parsed("all", "int or all") == "all");
+  CHECK(parsed("3", "int or all") == "3");
+  CHECK(parsed("every", "int or all") == "not a whole number or all");
+  CHECK(parsed("0.5", "float or period") == "0.5");
+  CHECK(parsed("2 epochs", "float or period") == "2 epochs");
   CHECK(parsed("8 MiB", "auto_or_bytes") == "8 MiB");
   CHECK(parsed("auto", "auto_or_bytes") == "auto");
   CHECK(parsed("8 s", "auto_or_bytes") == "not auto or a size with its unit, such as 25 MiB");

@@ -7,6 +7,7 @@
 
 #include "doors/file.h"
 #include "doors/json.h"
+#include "doors/safetensors.h"
 #include "runtime/api/error.h"
 #include "runtime/cli/predictions.h"
 #include "runtime/data/foreign_tensor.h"
@@ -48,13 +49,32 @@ Option<at::ScalarType> type_of(const Str& type) {
   return dtype ? Option<at::ScalarType>(aten(*dtype)) : std::nullopt;
 }
 
-at::Tensor tensor_of_file(const Str& path, at::ScalarType type) {
+/// The tensor of a file that is named like the parameter, or the one that it holds.
+at::Tensor tensor_of_safetensors(const Str& path, const Str& param, at::ScalarType type) {
+  return reading(path, [&] {
+    const doors::SafetensorsFile file = doors::SafetensorsFile::open(path);
+    const doors::TensorEntry* entry = file.tensors().size() == 1 ? &file.tensors()[0] : file.find(param);
+    if (entry == nullptr) {
+      std::vector<Str> names;
+      for (const doors::TensorEntry& one : file.tensors()) names.push_back(one.name);
+      throw Misfit{fmt::format("{}, which has no tensor {}, but {}", path, param,
+                               names.empty() ? "none at all" : fmt::format("{}", fmt::join(names, ", ")))};
+    }
+    const Option<at::ScalarType> stored = stored_type(entry->dtype);
+    if (!stored) throw Misfit{fmt::format("{}, whose {} is {}", path, entry->name, entry->dtype)};
+    const auto* bytes = static_cast<const std::byte*>(entry->data);
+    return as_type(borrow(bytes, entry->shape, *stored), type, path).clone();
+  });
+}
+
+at::Tensor tensor_of_file(const Str& path, const Str& param, at::ScalarType type) {
   if (path.ends_with(".npy")) return tensor_of_npy(path, type);
+  if (path.ends_with(".safetensors")) return tensor_of_safetensors(path, param, type);
   return reading(path, [&] {
     try {
       return tensor_of_json(doors::read_json(path), type);
     } catch (const doors::FormatError& error) {
-      throw Misfit{fmt::format("neither a .npy nor a .json file ({})", error.what())};
+      throw Misfit{fmt::format("no .npy, .safetensors or .json file ({})", error.what())};
     }
   });
 }
@@ -98,7 +118,7 @@ at::Tensor tensor_param(const StepParam& param, const Str& given, const Data& da
       check_sizes(tensor, param.type);
       return tensor;
     };
-    if (given.starts_with("@")) return checked(tensor_of_file(given.substr(1), type));
+    if (given.starts_with("@")) return checked(tensor_of_file(given.substr(1), param.name, type));
     nlohmann::json json;
     Str reason;
     try {

@@ -8,10 +8,15 @@
 
 namespace ltr::cli {
 
+/// `style` of `ProgressBar`. `Auto`: a bar on a terminal, lines elsewhere.
+enum class BarStyle { Auto, Bar, Lines, None };
+
 struct Terminal {
   bool is_quiet = false;
   bool is_json = false;
   bool has_bar = false;  ///< stderr is a terminal, and nobody said --no-bar
+  BarStyle style = BarStyle::Auto;
+  int64_t bar_rate = 10;  ///< how often the bar is drawn, a second
   bool has_color = false;
   bool has_notices = true;   ///< `--log-level` of info or debug
   bool has_warnings = true;  ///< of warn or more
@@ -41,7 +46,7 @@ int copy_file();
 
 /// Columns of the terminal that shows stdout or stderr; 80 where there is none.
 size_t window_width();
-/// The bar, plain lines, JSON events or silence.
+/// The bar, plain lines, JSON events, what is said alone, or silence.
 std::unique_ptr<Progress> make_progress(const Terminal& terminal);
 
 /// A line of `--json`: an event that happened now, with its `members`.

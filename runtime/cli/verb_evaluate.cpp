@@ -76,7 +76,7 @@ int run_evaluate(Start& start, Role role) {
   Str run;
   const Str weights = find_weights(start, start.line.get("weights"), run);
   start.settings.set_run(run.empty() ? start.out_dir() : run, start.run_name());
-  start.experiment->list_callbacks(start.settings);
+  start.list_callbacks();
   start.know_from(weights);
   start.build();
   if (!weights.empty()) load_weights(*start.root, weights, !start.line.has("raw"));

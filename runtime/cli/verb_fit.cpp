@@ -207,6 +207,7 @@ class FitVerb {
     if (writes_ && !report.steps_text.empty()) {
       std::filesystem::create_directories(dir_ + "/profile");
       write_run_file(dir_ + "/profile/steps.txt", report.steps_text);
+      if (!report.trace.empty()) write_run_file(dir_ + "/profile/trace.json", report.trace);
     }
     const Option<Error> lost = finish(report);
     if (start_.terminal.is_json) {
@@ -245,7 +246,7 @@ class FitVerb {
   FitReport train() {
     const Str name = is_kept_ ? fs::path(dir_).filename().string() : start_.run_name();
     start_.settings.set_run(dir_, name);
-    start_.experiment->list_callbacks(start_.settings);
+    start_.list_callbacks();
     start_.check();
     if (writes_) link_checkpoints(dir_, start_.experiment->name, start_.settings.callbacks());
     at({});  // what goes wrong from here on is not the fault of the line that ran last
@@ -257,9 +258,9 @@ class FitVerb {
     if (request.travel.bucket_bytes == 0 && start_.ranks.world() > 1) {
       if (const Option<Str> note = settle_buckets(start_.root->state(), request.travel)) progress_->notice(*note);
     }
-    const Str table = headline(start_, is_kept_ ? dir_ : "") + model_table(start_);
+    const Str head = headline(start_, is_kept_ ? dir_ : ""), table = model_table(start_);
     const int64_t planned = planned_steps(request);
-    const Str block = table + plan_line(start_, planned);
+    const Str plan = plan_line(start_, planned);
     for (const Str& notice : resume_.notices) progress_->notice(notice);
     if (writes_) copy_output_to(log_path());
     if (start_.terminal.is_json) {
@@ -268,11 +269,11 @@ class FitVerb {
                                           doors::json_string(start_.experiment->name),
                                           doors::json_string(is_kept_ ? dir_ : ""), start_.trainer.seed, planned)));
     } else if (!start_.terminal.is_quiet) {
-      print_out(block);
+      print_out(head + (shows_model(start_) ? table : "") + plan);
     }
     return fit(request, [&] {
       if (writes_)
-        begin_record(block);
+        begin_record(head + table + plan);
       else if (is_kept_)
         copy_output_to(log_path());
       request.recorder = recorder_.get();

@@ -118,13 +118,14 @@ at::Tensor tensor_of_npy(const Str& path) {
   return borrow(static_cast<const std::byte*>(bytes), array.shape, stored_type(array.dtype).value()).clone();
 }
 
-at::Tensor tensor_of_npy(const Str& path, at::ScalarType type) {
-  const at::Tensor stored = tensor_of_npy(path);
+at::Tensor as_type(const at::Tensor& stored, at::ScalarType type, const Str& path) {
   if (stored.is_floating_point() && at::isIntegralType(type, true)) {
     throw Misfit{fmt::format("{} holds {}, which become no {}", path, to_text(dtype_of(stored.scalar_type())),
                              to_text(dtype_of(type)))};
   }
   return stored.to(type);
 }
+
+at::Tensor tensor_of_npy(const Str& path, at::ScalarType type) { return as_type(tensor_of_npy(path), type, path); }
 
 }  // namespace ltr

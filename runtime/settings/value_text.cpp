@@ -310,10 +310,22 @@ Option<Value> bound_call(const Value& call) {
   return used == call.items.size() ? Option<Value>(Value::call(call.text, std::move(arguments))) : std::nullopt;
 }
 
-/// `int or by_epoch or ramp`: a value of the type, or one of the calls behind it.
+/// `int or by_epoch or ramp`: a value of the type, or one of the calls behind it. Of `int or all` the word, of
+/// `float or period` a value of the other type.
 Option<Value> parse_alternatives(const Str& text, const Str& type, Str& wanted) {
   const size_t first = type.find(" or ");
   if (Option<Value> plain = parse_value(text, type.substr(0, first), wanted)) return plain;
+  if (type == "int or all") {
+    if (text == "all") return Value::symbol(text);
+    wanted += " or all";
+    return std::nullopt;
+  }
+  if (type == "float or period") {
+    Str other;
+    if (Option<Value> period = parse_value(text, "period", other)) return period;
+    wanted += " or " + other;
+    return std::nullopt;
+  }
   const Option<Value> read = Reader(text).whole();
   const bool is_named =
       read && read->kind == Value::Kind::Call && (type + " ").find(" or " + read->text + " ") != Str::npos;

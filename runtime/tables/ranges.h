@@ -30,7 +30,8 @@ constexpr Range between(double low, double high) { return {.low = low, .high = h
 constexpr Range from_below(double low, double high) { return {.low = low, .high = high, .is_high_open = true}; }
 
 /// The rule of `path` that `value` breaks, as `.ltr` says it: `epochs >= 1`. Nothing if it keeps to the range, or has none.
-inline std::optional<std::string> broken_rule(std::string_view path, double value) {
+/// `is_counted`: it has a unit, and where a part has an end above, 1, such a count has none.
+inline std::optional<std::string> broken_rule(std::string_view path, double value, bool is_counted = false) {
   struct Row {
     std::string_view path;
     Range range;
@@ -51,7 +52,7 @@ inline std::optional<std::string> broken_rule(std::string_view path, double valu
     // A number that is none keeps to nothing.
     if (!(range.is_low_open ? value > range.low : value >= range.low))
       return rule(range.is_low_open ? ">" : ">=", range.low);
-    if (!(range.is_high_open ? value < range.high : value <= range.high))
+    if (!is_counted && !(range.is_high_open ? value < range.high : value <= range.high))
       return rule(range.is_high_open ? "<" : "<=", range.high);
   }
   return std::nullopt;

@@ -131,14 +131,26 @@ with scratch() as place:
         result = fit(plain, out / "plain", *options)
         check(f"{backend}: a model without norms", result.returncode == 0 and (newest(out / "plain") / "checkpoints/last/averages.safetensors").exists(), result.text)
 
+    # A start in epochs or steps is that of the part that they are.
+    whole = newest(folder / "native/whole")
+    for start in ("4 epochs", "36 steps", "28 steps"):
+        result = fit(program, folder / "starts", "--backend", "native", "--set", f"callbacks.Swa.start={start}")
+        check(f"a start behind {start}", result.returncode == 0 and result_of(newest(folder / "starts")) == result_of(whole), result.text)
+    counted = fit(built("counted", SWA.replace("0.5", "4 epochs")), folder / "written", "--backend", "native")
+    check("as a program says it", counted.returncode == 0 and result_of(newest(folder / "written")) == result_of(whole), counted.text)
     for title, options, says in (
             ("no epoch behind the start", ("--set", "callbacks.Swa.start=0.99"), "Swa would average nothing"),
             ("a start at the end", ("--set", "callbacks.Swa.start=1"), "start < 1"),
+            ("a start behind the last epoch", ("--set", "callbacks.Swa.start=8 epochs"), "no epoch begins behind 8 epochs"),
+            ("a start in seconds", ("--set", "callbacks.Swa.start=10 s"), "a part of training, epochs or steps"),
+            ("a start of no kind", ("--set", "callbacks.Swa.start=late"), "a finite number or a count with a unit"),
             ("a rate of 0", ("--set", "callbacks.Swa.lr=0"), "lr > 0"),
             ("an anneal in seconds", ("--set", "callbacks.Swa.anneal=10 s"), "steps or epochs")):
         refused = fit(program, folder / "refused", *options)
         check(f"{title} is refused at start", refused.returncode == 2 and says in refused.text, refused.text)
     timed = fit(program, folder / "refused", "--set", "trainer.epochs=none", "--max-time", "1 s")
     check("a training of unknown length is refused", timed.returncode == 2 and "length is not known" in timed.text, timed.text)
+    timed = fit(program, folder / "by-time", "--set", "trainer.epochs=none", "--max-time", "2 s", "--set", "callbacks.Swa.start=1 epoch")
+    check("unless it is said after how many epochs", timed.returncode == 0 and (newest(folder / "by-time") / "checkpoints/last/averages.safetensors").exists(), timed.text)
 
 finish()

@@ -7,14 +7,12 @@ import fcntl
 import json
 import os
 import pathlib
-import pty
 import re
 import shutil
 import signal
 import struct
 import subprocess
 import sys
-import termios
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
@@ -341,20 +339,6 @@ def tables(iris, folder):
     source = pathlib.Path(__file__).parents[1] / "faults/all_ways.ltr"
     text = run(LTRC, "run", source, "fit", "--out", folder / "advice").text
     check("the advice can be typed", f"ltrc run {source} test --run {folder}/advice/all_ways/0001" in text, text)
-    primary, secondary = pty.openpty()
-    fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    process = subprocess.Popen(words(iris, "fit", "--out", folder / "bar", *LONG), stdout=subprocess.DEVNULL, stderr=secondary,
-                               env={**os.environ, "TERM": "xterm"})
-    os.close(secondary)
-    processes.append(process)
-    text, bars = b"", []
-    while len(bars) < 20 and len(text) < 1000000:
-        text += os.read(primary, 4096)
-        bars = re.findall(r"\r(epoch [^\r]*)\x1b\[K", text.decode(errors="ignore"))
-    process.kill()
-    plain = [re.sub(r"\x1b\[[0-9;]*m", "", bar) for bar in bars]
-    check("at 80 columns the bar keeps the loss", bars and all(len(bar) < 80 for bar in plain)
-          and re.search(r"loss \d\S*  ", plain[-1] + "  "), plain[-3:])
 
 
 def checkpoints_elsewhere(iris, folder):

@@ -21,6 +21,10 @@ experiment plain { data = Points()
   model = Net()
   trainer { epochs = 1 }
   callbacks { Checkpoint(keep = 1), Saves() } }
+experiment every { data = Points()
+  model = Net()
+  trainer { epochs = 4 }
+  callbacks { Checkpoint(monitor = val.loss, keep = all) } }
 experiment deep { data = Points()
   model = Deep()
   trainer { epochs = 1 } }
@@ -66,6 +70,27 @@ def retention(program, folder):
     result = fit(program, folder, "plain", "--resume", whole, "--set", "trainer.epochs=99", "--steps", 28)
     before = "the checkpoint step0000027 is damaged (checkpoint.json does not have its digest) and is passed over"
     check("a damaged one is passed over, and said to be once", result.returncode == 0 and before in result.stderr, result.text)
+
+
+def all_of_them(program, folder):
+    """`keep = all` lets none go, over a resume too, and what is the best stays so."""
+    fit(program, folder, "every", "--epochs", 2)
+    whole = newest(folder)
+    result = fit(program, folder, "every", "--resume", whole)
+    kept = names(whole)
+    check("`keep = all` keeps the checkpoint of each epoch", result.returncode == 0
+          and [name[:11] for name in kept] == [f"step{4 * epoch:07}" for epoch in range(1, 5)], (kept, result.text))
+    best = (whole / "checkpoints/best").resolve().name
+    check("and the best of them is the best", best == min(kept, key=lambda name: float(name.split("=")[1])), (best, kept))
+    result = fit(program, folder / "given", "plain", "--epochs", 3, "--set", "callbacks.Checkpoint.keep=all")
+    kept = names(newest(folder / "given"))
+    check("so does the word of a command", result.returncode == 0 and kept == ["mine", "step0000004", "step0000008", "step0000012"], (kept, result.text))
+    result = fit(program, folder / "given", "every", "--set", "callbacks.Checkpoint.keep=1")
+    kept = names(newest(folder / "given"))
+    check("and a number in its place", result.returncode == 0 and len(kept) <= 2, (kept, result.text))
+    for value, says in (("-1", "keep >= 1"), ("every", "a whole number or all")):
+        result = fit(program, folder / "refused", "every", "--set", f"callbacks.Checkpoint.keep={value}")
+        check(f"keep={value} is refused", result.returncode == 2 and says in result.text, result.text)
 
 
 def averages(program, folder):
@@ -181,6 +206,7 @@ with scratch() as name:
     file.write_text(PROGRAM)
     program = build(file, folder)
     retention(program, folder / "plain")
+    all_of_them(program, folder / "every")
     averages(program, folder / "averaged")
     foreign(program, folder / "foreign")
     interrupted(program, folder / "interrupted")

@@ -5,7 +5,9 @@ Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sour
 """
 import json
 import pathlib
+import struct
 import sys
+import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from harness import build, check, finish, run, scratch
@@ -39,10 +41,10 @@ FORMS = {
     "Named": ("{twice: float[B, 2], place: i64[B], is_far: bool[B]}",
               "(is_far = x.sum(1) > 1.5, twice = 2.0 * x, place = full(x.shape[0], 7))"),
     "Pair": ("(float[B, 2], i64[B])", "(x, full(x.shape[0], 3))"),
-    "Fewer": ("float[1, 2]", "x.mean([0], keepdim = true)"),
+    "Fewer": ("float[?, 2]", "x[x.sum(1) == x.sum(1).max()]"),
     "Alike": ("{a: float[B, 2], a_1: i64[B]}", "(a = x, a_1 = full(x.shape[0], 3))"),
     "Ragged": ("float[B, B]", "zeros(x.shape[0], x.shape[0])"),
-    "Uneven": ("{a: float[B, 2], b: i64[3]}", "(a = x, b = arange(3))"),
+    "Uneven": ("{a: float[B, 2], b: i64[?]}", "(a = x, b = arange(5)[arange(5) < 3])"),
 }
 WANTED = {
     "one": [{"prediction": [1, 1]}, {"prediction": [1.5, 1.5]}, {"prediction": [2, 2]}],
@@ -71,6 +73,15 @@ with scratch() as place:
         check(f"{name}: what was written is what is named", all(str(folder / file) in result.stderr for file in files)
               and "3 predictions in " in result.stderr, result.text)
         check(f"{name}: npy", result.returncode == 0 and {path.name for path in folder.glob(f"{name}*.npy")} == files, result.text)
+        result = run(program, *start, folder / f"{name}.npz")
+        entries = zipfile.ZipFile(folder / f"{name}.npz").namelist() if result.returncode == 0 else []
+        check(f"{name}: npz", entries == [f"{key}.npy" for key in wanted[0]] and str(folder / f"{name}.npz") in result.stderr, result.text)
+        result = run(program, *start, folder / f"{name}.safetensors")
+        raw = (folder / f"{name}.safetensors").read_bytes() if result.returncode == 0 else struct.pack("<Q", 2) + b"{}"
+        header = json.loads(raw[8:8 + struct.unpack("<Q", raw[:8])[0]])
+        check(f"{name}: safetensors", {key: header.get(key, {}).get("shape", [0])[0] for key in wanted[0]} == dict.fromkeys(wanted[0], 3), result.text)
+    result = run(program, "predict", "ragged", "--weights", "new", "--write", folder / "ragged.npz")
+    check("nor an array", result.returncode == 2 and not list(folder.glob("ragged.npz*")) and "differ in size, which an array cannot hold" in result.text, result.text)
     result = run(program, "predict", "alike", "--weights", "new", "--write", folder / "alike.csv")
     check("two columns of one name are refused", result.returncode == 2 and "two columns would be named a_1" in result.text, result.text)
     result = run(program, "predict", "ragged", "--weights", "new", "--write", folder / "ragged.csv")

@@ -6,6 +6,7 @@ import json
 import pathlib
 import random
 import sys
+import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from harness import build, check, finish, newest, run, scratch
@@ -106,7 +107,7 @@ def main():
         (folder / "rows.csv").rename(folder / "gone.csv")
         with open(folder / "new.csv", "w") as file:
             file.write("id,age,city,text\n7,,,Ball goal zebra\n8,41.5,Rom,bread größe\n")
-        for name in ("out.csv", "out.jsonl", "out.npy"):
+        for name in ("out.csv", "out.jsonl", "out.npy", "out.npz"):
             result = run(program, "predict", "--read", "new.csv", "--write", name, cwd=folder)
             check(f"predict without the training data, to {name}", result.returncode == 0, result.text)
         rows = [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
@@ -116,6 +117,12 @@ def main():
         header = (folder / "out.csv").read_text().splitlines()[0]
         check("a table has a column for each", header == "id,text,known,class,probs_0,probs_1", header)
         check("an array for each output", (folder / "out.known.npy").exists() and b"<U" in (folder / "out.text.npy").read_bytes(), "")
+        archive = zipfile.ZipFile(folder / "out.npz")
+        check("in an archive each under its name, the same bytes", archive.testzip() is None and all(
+              archive.read(f"{key}.npy") == (folder / f"out.{key}.npy").read_bytes() for key in rows[0]), archive.namelist())
+        result = run(program, "predict", "--read", "new.csv", "--write", "out.safetensors", cwd=folder)
+        check("texts are no safetensors", result.returncode == 2 and "text is texts, which safetensors cannot hold" in result.text
+              and not list(folder.glob("out.safetensors*")), result.text)
         result = run(program, "predict", "--read", "new.csv", "--write", "-", "--set", "data.size=1", cwd=folder)
         alone = [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
         check("padding changes no prediction", len(alone) == 2 and all(abs(a - b) < 1e-5 for one, two in zip(alone, rows)

@@ -85,6 +85,11 @@ with scratch() as name:
     running = [sum(means[max(0, at - 2):at + 1]) / len(means[max(0, at - 2):at + 1]) for at in range(10)]
     check("a mean that runs goes on over windows", [float(row["train/running_step"]) for row in steps] == running * 4, rows)
 
+    of_bins = lambda run, bins: b"".join(path.read_bytes() for path in run.glob("**/events.out.tfevents.*")).count(
+        bytes((0x12, 2, 8, bins, 0x12, 2, 8, 3)))  # the shape [bins, 3] of a tensor
+    few = fit(program, folder / "few", "--set", "callbacks.Histograms.bins=7")
+    check("`bins` is how many there are", few.returncode == 0 and of_bins(newest(folder / "few"), 7) == of_bins(run, 30) > 0
+          and of_bins(newest(folder / "few"), 30) == 0 == of_bins(run, 7), few.text)
     nothing = fit(program, folder / "nothing", "--set", "callbacks.Histograms.what=haed*")
     check("a pattern of histograms without weights is refused at start",
           nothing.returncode == 2 and 'Histograms: no weight lies at "haed*"' in nothing.text, nothing.text)

@@ -5,6 +5,7 @@
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/walk.h"
+#include "dsl/diagnostics/suggest.h"
 #include "runtime/tables/ranges.h"
 #include "runtime/tables/run_names.h"
 #include "runtime/tables/tracking_address.h"
@@ -33,13 +34,13 @@ struct Broken {
 
 /// The rule that a number breaks, or one of a tuple or list of them.
 std::optional<Broken> broken_by(const ExprView& value, const std::vector<std::string>& paths, const Program& program) {
-  const auto broken = [&](double number) -> std::optional<Broken> {
+  const auto broken = [&](double number, bool is_counted) -> std::optional<Broken> {
     for (const std::string& path : paths) {
-      if (auto rule = broken_rule(path, number)) return Broken{std::move(*rule), value.span};
+      if (auto rule = broken_rule(path, number, is_counted)) return Broken{std::move(*rule), value.span};
     }
     return std::nullopt;
   };
-  if (const auto* quantity = value.get<node::Quantity>()) return broken(quantity->value);
+  if (const auto* quantity = value.get<node::Quantity>()) return broken(quantity->value, true);
   if (value.is<node::Tuple>() || value.is<node::List>()) {
     std::optional<Broken> rule;
     for_each_child(value, [&](ExprId part) {
@@ -48,7 +49,7 @@ std::optional<Broken> broken_by(const ExprView& value, const std::vector<std::st
     return rule;
   }
   const auto number = value.type.is_host_number() ? evaluate(value, program) : std::nullopt;
-  return number ? broken(number->real) : std::nullopt;
+  return number ? broken(number->real, false) : std::nullopt;
 }
 
 /// The calls and settings of one object, or of an experiment, with what the experiment gives it.
@@ -61,7 +62,9 @@ struct Ranges {
     for (const node::NamedArg& arg : call != nullptr ? call->args : std::vector<node::NamedArg>()) {
       // What is said of learning rates is E0418.
       if (expr.type.kind == Kind::Optimizer && arg.name == "lr") continue;
-      check_value(arg.name, cx.at(arg.value), paths_of(*call, expr.type.kind, arg.name));
+      const auto advice =
+          expr.type.kind == Kind::CallbackValue ? diagnostics::advice_of_argument(call->name, arg.name) : std::nullopt;
+      check_value(arg.name, cx.at(arg.value), paths_of(*call, expr.type.kind, arg.name), advice);
       check_text(*call, arg.name, cx.at(arg.value));
     }
     for_each_child(expr, [&](ExprId child) { check(cx.at(child)); });
@@ -89,7 +92,9 @@ struct Ranges {
       cx.report(diag::wrong_argument(written.span, *wrong));
   }
 
-  void check_value(const std::string& name, const ExprView& written, const std::vector<std::string>& paths) {
+  /// `advice`: what may have been meant.
+  void check_value(const std::string& name, const ExprView& written, const std::vector<std::string>& paths,
+                   std::optional<std::string_view> advice = std::nullopt) {
     if (written.span.is_empty()) return;  // a default of the library
     // A list of pairs may have names beside its numbers.
     const bool may_have_numbers =
@@ -107,6 +112,7 @@ struct Ranges {
         diag::out_of_range(place, "`" + name + "` cannot be " + cx.source_text(place)).note("`{}`", rule->rule);
     if (place != written.span) diagnostic.label(written.span, "it is this `{}`", name);
     note_hparams(diagnostic, value, cx);
+    if (advice) diagnostic.help("{}", std::string(*advice));
     cx.report(std::move(diagnostic));
   }
 };

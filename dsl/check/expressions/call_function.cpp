@@ -23,10 +23,11 @@ Expr value_call(const FnInfo& op, std::vector<Expr> args, Span span, Context& cx
     const ParamInfo& param = op.params[i];
     call.args.push_back({param.name, cx.keep(std::move(args[i])), holds_weight_paths(param.type)});
   }
-  // A setting that is given a value here may still be given none at the start.
+  // A setting that is given a value here may still be given none at the start, or one of another kind.
   CallSignature signature{op.name, {}};
   for (const ParamInfo& param : op.params) {
-    if (param.type.kind == Kind::Option)
+    const bool has_kinds = param.type.name == kIntOrAll || param.type.name == kFloatOrPeriod;
+    if (param.type.kind == Kind::Option || has_kinds)
       signature.params.emplace_back(param.name, to_text(param.type, cx.program.atoms));
   }
   const bool is_known = std::any_of(cx.program.calls.begin(), cx.program.calls.end(),

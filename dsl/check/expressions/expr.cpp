@@ -437,9 +437,7 @@ Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const cha
     if (has_none && expr.get<ast::NoneLiteral>() != nullptr) return symbol_const("none", inner, expr.span);
     if (const auto* name = expr.get<ast::NameRef>()) {
       for (const std::string& choice : inner.choices) {
-        if (choice == name->name.text) {
-          return symbol_const(choice, inner, expr.span);
-        }
+        if (choice == name->name.text) return symbol_const(choice, inner, expr.span);
       }
       if (!scope.find_local(name->name.text)) {
         std::string choices;
@@ -464,6 +462,10 @@ Expr check_as(const ast::Expr& expr, const Type& wanted, Scope& scope, const cha
       }
     }
   }
+  // The function `all` gives no int.
+  if (const auto* word = expr.get<ast::NameRef>();
+      inner.name == kIntOrAll && word != nullptr && word->name.text == "all")
+    return symbol_const("all", {.kind = Kind::OneOf, .choices = {"all"}}, expr.span);
   if (has_own_words(inner)) {
     if (auto parts = check_parts(expr, inner, scope, what)) return std::move(*parts);
   }

@@ -359,6 +359,9 @@ Expr convert(Expr expr, const Type& wanted, Scope& scope, const char* what) {
       return expr;
     case Kind::Period:
       if (have.kind == Kind::Duration) return expr;
+      if (wanted.name != kFloatOrPeriod) break;
+      if (have.kind == Kind::Float) return expr;
+      if (have.kind == Kind::Int) return widened(std::move(expr), Type::of(Kind::Float), scope);
       break;
     case Kind::Tensor:
       if (have.is_tensor()) return expr;

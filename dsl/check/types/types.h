@@ -6,6 +6,11 @@
 
 namespace ltr::check {
 
+/// Settings of callbacks that are of one of two kinds: `int_or_all`, a count or the word `all`, and `float_or_period`, a part
+/// or a count with its unit. The name of their type, as the run reads it, too.
+inline constexpr const char* kIntOrAll = "int or all";
+inline constexpr const char* kFloatOrPeriod = "float or period";
+
 /// Whether an int goes on from one step to the next, as `epoch` does: what divides it now does not always.
 bool counts(const ExprView& expr, const Context& cx);
 /// W0301 of a quotient of ints.

@@ -45,6 +45,8 @@ std::optional<Kind> host_kind(const std::string& name) {
                                                      {"draw", Kind::Draw},
                                                      {"receiver", Kind::TrainerValue},
                                                      {"weight_path", Kind::Str},
+                                                     {"int_or_all", Kind::Int},
+                                                     {"float_or_period", Kind::Period},
                                                      {"facts", Kind::Facts},
                                                      {"vocabulary", Kind::Vocabulary},
                                                      {"tokenizer", Kind::Tokenizer},
@@ -54,8 +56,12 @@ std::optional<Kind> host_kind(const std::string& name) {
   return found->second;
 }
 
-/// A kind of value that callbacks alone take: which one, the name of its type says.
-bool is_of_settings(const std::string& name) { return name == "receiver" || name == "weight_path"; }
+/// A kind of value that callbacks alone take: which one, the name of its type says, as messages and runs write it.
+std::string name_in_settings(const std::string& name) {
+  if (name == "int_or_all") return kIntOrAll;
+  if (name == "float_or_period") return kFloatOrPeriod;
+  return name == "receiver" || name == "weight_path" ? name : "";
+}
 
 /// What programs may write where a type stands: what the language has, and behind it the types of the program.
 std::vector<std::string> type_names(const Scope& scope) {
@@ -75,6 +81,7 @@ bool is_object(SymbolKind kind) {
 }
 
 void report_unknown_type(const ast::Name& name, Scope& scope) {
+  if (!scope.cx.may_search(scope.module)) return scope.cx.report(diag::unknown_type(name.span, name.text));
   const std::vector<std::string> types = type_names(scope);
   std::vector<std::string> known = types;
   // Blocks and what else has a type of its name are many; those of the library are not read before they are asked for, but
@@ -223,7 +230,7 @@ Type check_named(const ast::TypeExpr& type, const ast::NamedType& named, Scope& 
   if (const auto kind = host_kind(name)) {
     if (*kind == Kind::Stream && !may_name_streams(type.span, scope)) return Type::error();
     Type result = Type::of(*kind);
-    if (is_of_settings(name)) result.name = name;
+    result.name = name_in_settings(name);
     return result;
   }
   if (const auto element = element_of(name)) return Type::tensor(*element, {});

@@ -3,7 +3,7 @@ import importlib.util
 import re
 
 # Types that only declarations of the library write.
-LIBRARY_TYPES = {"optimizer", "stream", "schedule", "logger", "callback", "initializer", "trainer_value", "draw", "receiver",
+LIBRARY_TYPES = {"optimizer", "stream", "schedule", "logger", "callback", "initializer", "trainer_value", "draw", "receiver", "int_or_all", "float_or_period",
                  "weight_path"}
 
 
