@@ -48,6 +48,7 @@ Program check(const resolve::ModuleGraph& graph, const source::SourceManager& so
   std::set<const ast::Experiment*> seen;
   for (const ast::Decl& decl : main.ast.decls) take_imported_hparams(cx, decl, seen);
   for (const ast::Decl& decl : main.ast.decls) {
+    if (sink.is_full()) return settle(std::move(cx.program));
     const auto symbol = [&](const ast::Name& name) -> const Symbol* {
       const auto found = main.symbols.find(name.text);
       return found == main.symbols.end() || found->second.decl != &decl ? nullptr : &found->second;
@@ -86,7 +87,7 @@ Program check(const resolve::ModuleGraph& graph, const source::SourceManager& so
   check_start_rules(cx);
   check_fields(cx);
   for (const ast::Decl& decl : main.ast.decls) {
-    if (const auto* test = decl.get<ast::Test>()) check_test(cx, *test, decl, 0);
+    if (const auto* test = decl.get<ast::Test>(); test != nullptr && !sink.is_full()) check_test(cx, *test, decl, 0);
   }
   check_uncalled_steps(cx);
   check_unused_names(cx);

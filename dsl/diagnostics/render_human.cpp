@@ -128,8 +128,11 @@ class Human {
     out_ += '\n';
     for (const MarkedLine& line : lines) {
       gutter(std::to_string(line.number));
-      std::string text = expand(sources_.line_text(file, line.number));
-      std::vector<Mark> marks = shown_marks(file, line);
+      std::string_view whole = sources_.line_text(file, line.number);
+      std::vector<Mark> marks = line.marks;
+      cut_far_off(whole, marks);
+      std::string text = expand(whole);
+      show_columns(whole, marks);
       cut_around(text, marks);
       if (!text.empty()) out_ += ' ' + text;
       out_ += '\n';
@@ -138,14 +141,31 @@ class Human {
   }
 
   /// The marks of a line, in columns as they are shown.
-  std::vector<Mark> shown_marks(SourceId file, const MarkedLine& line) const {
-    const std::string_view text = sources_.line_text(file, line.number);
-    std::vector<Mark> marks = line.marks;
+  static void show_columns(std::string_view text, std::vector<Mark>& marks) {
     for (Mark& mark : marks) {
       mark.begin = shown_column(text, mark.begin);
       mark.end = std::max(shown_column(text, mark.end), mark.begin + 1);
     }
-    return marks;
+  }
+
+  /// The mark that a line is shown around.
+  static const Mark& main_mark(const std::vector<Mark>& marks) {
+    const auto primary = std::find_if(marks.begin(), marks.end(), [](const Mark& mark) { return mark.is_primary; });
+    return primary == marks.end() ? marks.front() : *primary;
+  }
+
+  /// Of a hostile line what lies nowhere near, before each of its characters is looked at: a line with thousands of mistakes is
+  /// shown for each of them.
+  static void cut_far_off(std::string_view& text, std::vector<Mark>& marks) {
+    constexpr uint32_t kNear = 5 * kWidestLine;
+    if (text.size() <= 4 * kNear || marks.empty()) return;
+    const uint32_t around = main_mark(marks).begin, first = around > kNear ? around - kNear : 1;
+    text.remove_prefix(source::offset_of(text, first));
+    text = text.substr(0, source::offset_of(text, 2 * kNear + 1));
+    for (Mark& mark : marks) {
+      mark.begin = std::clamp(mark.begin, first, first + 2 * kNear) - first + 1;
+      mark.end = std::clamp(mark.end, first, first + 2 * kNear) - first + 1;
+    }
   }
 
   /// Of a line that nobody can read whole, what stands around the mark that matters most; a mark elsewhere is shown at the
@@ -153,8 +173,7 @@ class Human {
   static void cut_around(std::string& text, std::vector<Mark>& marks) {
     const auto characters = uint32_t(source::count_characters(text));
     if (characters <= kWidestLine || marks.empty()) return;
-    const auto primary = std::find_if(marks.begin(), marks.end(), [](const Mark& mark) { return mark.is_primary; });
-    const uint32_t around = (primary == marks.end() ? marks.front() : *primary).begin;
+    const uint32_t around = main_mark(marks).begin;
     const uint32_t before = around > kWidestLine / 3 ? around - kWidestLine / 3 : 1;
     const uint32_t first = std::min(before, characters - kWidestLine + 1), last = first + kWidestLine - 1;
     text = (first > 1 ? "\u2026" : "") + characters_of(text, first, last) + (last < characters ? "\u2026" : "");

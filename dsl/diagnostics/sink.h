@@ -25,8 +25,10 @@ class Sink {
   bool has_errors() const { return error_count_ > 0; }
   size_t error_count() const { return error_count_; }
   size_t warning_count() const { return warning_count_; }
-  /// A phase may stop early: nothing more will be shown.
-  bool is_full() const { return is_full_; }
+  /// A phase may stop early: nothing more will be shown, neither here nor of the sink that what is here goes to.
+  bool is_full() const { return is_full_ || (outer_ != nullptr && outer_->is_full()); }
+  /// What is here may go to `outer` later.
+  void lies_in(const Sink* outer) { outer_ = outer; }
 
   /// In the order of reporting.
   const std::vector<Diagnostic>& reported() const { return diagnostics_; }
@@ -38,6 +40,7 @@ class Sink {
   size_t error_count_ = 0;
   size_t warning_count_ = 0;
   bool is_full_ = false;
+  const Sink* outer_ = nullptr;
   std::vector<Diagnostic> diagnostics_;
   std::set<std::tuple<Code, Span, std::string>> seen_;
 };

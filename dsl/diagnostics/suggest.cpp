@@ -24,34 +24,46 @@ struct Row {
 
 constexpr size_t kLongest = 100;
 
-constexpr Row kRenamed[] = {
+/// By their words, so that one is found at once; rows of one word stay in order.
+template <size_t N>
+consteval std::array<Row, N> sorted(const Row (&rows)[N]) {
+  std::array<size_t, N> order;
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return std::tie(rows[a].theirs, a) < std::tie(rows[b].theirs, b); });
+  std::array<Row, N> result;
+  std::transform(order.begin(), order.end(), result.begin(), [&](size_t at) { return rows[at]; });
+  return result;
+}
+
+constexpr auto kRenamed = sorted({
 #define LTR_RENAMED(theirs, ours) {theirs, ours},
 #include "dsl/diagnostics/foreign.def"
-};
-constexpr Row kForeign[] = {
+});
+constexpr auto kForeign = sorted({
 #define LTR_FOREIGN(theirs, advice) {theirs, advice},
 #include "dsl/diagnostics/foreign.def"
-};
-constexpr Row kAttributes[] = {
+});
+constexpr auto kAttributes = sorted({
 #define LTR_ATTRIBUTE(theirs, advice) {theirs, advice},
 #include "dsl/diagnostics/foreign.def"
-};
-constexpr Row kArguments[] = {
+});
+constexpr auto kArguments = sorted({
 #define LTR_ARGUMENT(theirs, advice) {theirs, advice},
 #include "dsl/diagnostics/foreign.def"
-};
-constexpr Row kSettings[] = {
+});
+constexpr auto kSettings = sorted({
 #define LTR_SETTING(theirs, advice) {theirs, advice},
 #include "dsl/diagnostics/foreign.def"
-};
-constexpr Row kPackages[] = {
+});
+constexpr auto kPackages = sorted({
 #define LTR_PACKAGE(theirs, advice) {theirs, advice},
 #include "dsl/diagnostics/foreign.def"
-};
-constexpr Row kGiven[] = {
+});
+constexpr auto kGiven = sorted({
 #define LTR_GIVEN(of, advice) {of, advice},
 #include "dsl/diagnostics/foreign.def"
-};
+});
 
 /// Where advice for a word that stands so is looked for, in this order.
 std::vector<std::span<const Row>> advice_for(WordUse use) {
@@ -65,8 +77,8 @@ std::vector<std::span<const Row>> advice_for(WordUse use) {
 }
 
 std::optional<std::string_view> find_text(std::span<const Row> rows, std::string_view word) {
-  const auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& one) { return one.theirs == word; });
-  return row != rows.end() ? std::optional(row->text) : std::nullopt;
+  const auto row = std::ranges::lower_bound(rows, word, {}, &Row::theirs);
+  return row != rows.end() && row->theirs == word ? std::optional(row->text) : std::nullopt;
 }
 
 /// The first of our names for `word` that is among `candidates`.

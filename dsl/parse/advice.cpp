@@ -288,7 +288,11 @@ bool help_in_statement(const State& state, Level level, Iter start, Iter at, dia
 
 /// Braces and brackets of declarations and sections. False if it is none.
 bool help_braces(const State& state, Iter start, Iter at, diagnostics::Diagnostic& diagnostic) {
-  constexpr KindSet kSections = {K::Trainer, K::Sweep, K::Tags, K::Callbacks, K::Loggers};
+  constexpr KindSet kSections = {
+#define LTR_SETTINGS_SECTION(Token, name, amends) K::Token,
+#define LTR_VALUES_SECTION(Token, name) K::Token,
+#include "dsl/ast/section.def"
+  };
   constexpr KindSet kObjects = {K::Model, K::Block, K::Data, K::Metric, K::Callback};
   if (kSections.has(start->kind) && at == std::next(start) && at->kind == K::OpenParen) {
     diagnostic.help("a section stands in braces: `{} { … }`", state.text(*start));

@@ -68,6 +68,22 @@ uint32_t count_characters(std::string_view text) {
   return count;
 }
 
+size_t offset_of(std::string_view text, uint32_t number) {
+  constexpr size_t kStep = 1024;
+  size_t offset = 0;
+  uint32_t before = 0;  // characters that begin in front of it
+  while (offset + kStep <= text.size()) {
+    const uint32_t here = count_characters(text.substr(offset, kStep));
+    if (before + here >= number) break;
+    before += here;
+    offset += kStep;
+  }
+  for (; offset < text.size(); ++offset) {
+    if (begins_character(text[offset]) && ++before == number) break;
+  }
+  return offset;
+}
+
 bool changes_direction(std::string_view text) {
   // U+202A to U+202E, and U+2066 to U+2069.
   if (text.size() < 3 || text[0] != '\xe2') return false;

@@ -37,6 +37,9 @@ class LineIndex {
 /// Number of code points in `text`; a stray byte counts as one.
 uint32_t count_characters(std::string_view text);
 
+/// Where character `number` of `text` begins, from 1, in bytes; its end if there are fewer.
+size_t offset_of(std::string_view text, uint32_t number);
+
 /// Whether `text` begins with a character that turns the direction in which what follows is shown.
 bool changes_direction(std::string_view text);
 

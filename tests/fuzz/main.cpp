@@ -1,4 +1,5 @@
-// Runs a fuzzer without libFuzzer: all seeds as they are, then damaged ones until the time is over.
+// Runs a fuzzer without libFuzzer: seeds as they are and damaged ones in turns, until the time is over. Of a folder with programs
+// only these are seeds.
 //   NAME_fuzzer [--seconds N] [--seed N] FILE|FOLDER…
 // The same seed makes the same inputs. An input that crashes, or takes more than 5 s of the processor, is left in `crash-NAME`.
 #include <signal.h>
@@ -11,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -96,9 +98,15 @@ int main(int argc, char** argv) {
     } else if (std::strcmp(argv[i], "--seed") == 0 && has_value) {
       seed = std::strtoull(argv[++i], nullptr, 10);
     } else if (std::filesystem::is_directory(argv[i])) {
+      std::vector<std::filesystem::path> files;
       for (const auto& entry : std::filesystem::recursive_directory_iterator(argv[i])) {
-        if (entry.is_regular_file()) paths.push_back(entry.path());
+        if (entry.is_regular_file()) files.push_back(entry.path());
       }
+      // Data that lies beside programs is no program.
+      const auto is_program = [](const std::filesystem::path& path) { return path.extension() == ".ltr"; };
+      const bool has_programs = std::any_of(files.begin(), files.end(), is_program);
+      std::copy_if(files.begin(), files.end(), std::back_inserter(paths),
+                   [&](const std::filesystem::path& path) { return !has_programs || is_program(path); });
     } else {
       paths.emplace_back(argv[i]);
     }
@@ -114,12 +122,17 @@ int main(int argc, char** argv) {
   const auto begin = Clock::now();
   const auto spent = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
   size_t runs = 0;
-  for (const std::string& one : seeds) {
-    if (spent() > seconds && runs > 0) break;
-    run(one);
-    ++runs;
-  }
   std::mt19937_64 random(seed);
+  // In turns, so that a short time has damaged ones, too; where seeds are many, not always the same ones.
+  std::vector<size_t> order(seeds.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::shuffle(order.begin(), order.end(), random);
+  for (const size_t at : order) {
+    if (spent() > seconds && runs > 0) break;
+    run(seeds[at]);
+    run(damage(seeds, random));
+    runs += 2;
+  }
   for (; spent() < seconds; ++runs) run(damage(seeds, random));
   std::printf("%zu inputs of %zu seeds in %.0f s\n", runs, seeds.size(), spent());
   return 0;

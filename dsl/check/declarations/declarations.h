@@ -13,6 +13,8 @@ ObjectInfo& object_of(Context& cx, const Symbol& symbol);
 void check_body_of(Context& cx, FnInfo& fn);
 std::vector<ParamInfo> check_params(Context& cx, const std::vector<ast::Param>& params, Scope& scope);
 void read_signature(Context& cx, FnInfo& fn, Scope& scope);
+/// E0313 or E0518 if `step predict` gives what has no row for each record.
+void check_outputs(FnInfo& fn, Context& cx);
 /// The signature of a function of data, which may mention what a `let` above its first use holds.
 void read_late(Context& cx, FnInfo& fn);
 void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl);

@@ -328,31 +328,6 @@ void track_differentiated(Fn& fn, const Scope& scope) {
   }
 }
 
-/// E0313 if `step predict` returns what has no rows to write.
-void check_outputs(FnInfo& fn, Context& cx) {
-  const auto is_output = [](const Type& type) {
-    return type.is_error() || type.kind == Kind::Texts || (type.is_tensor() && !type.dims.empty());
-  };
-  const Type& result = fn.result;
-  const bool is_structure = result.kind == Kind::Record || result.kind == Kind::Tuple;
-  const bool all_fit = is_structure ? std::all_of(result.fields.begin(), result.fields.end(),
-                                                  [&](const TypeField& one) { return is_output(one.type); })
-                                    : is_output(result);
-  if (all_fit) return;
-  diagnostics::Diagnostic diagnostic =
-      diag::wrong_type(fn.ast->result ? fn.ast->result->span : fn.ast->name.span,
-                       "`step predict` returns tensors or texts with the batch first, one or a record "
-                       "or tuple of them, not " +
-                           cx.text(result));
-  if (result.is_host_number() && fn.ast->result && !fn.ast->binders.empty()) {
-    const char* element = result.kind == Kind::Int ? "i64" : result.kind == Kind::Bool ? "bool" : "float";
-    const std::string text = std::string(element) + "[" + fn.ast->binders[0].text + "]";
-    diagnostic.help("one of each sample is `{}`", text).guess(fn.ast->result->span, text);
-  }
-  cx.report(std::move(diagnostic.help("each becomes an output of `predict --write`")));
-  fn.result = Type::error();  // What its code gives says no more.
-}
-
 }  // namespace
 
 void read_late(Context& cx, FnInfo& fn) {

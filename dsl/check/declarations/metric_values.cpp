@@ -25,6 +25,9 @@ const FnInfo* find_fn(const ObjectInfo& metric, const std::string& name) {
   return fn != metric.fns.end() ? fn->second.get() : nullptr;
 }
 
+/// What can be logged.
+bool is_value(const Type& type) { return type.is_error() || type.is_tensor() || type.is_host_number(); }
+
 bool is_vector(const Type& type) { return type.is_tensor() && type.dims.size() == 1 && type.dims[0].group == 0; }
 
 /// Adds the function `$length`, which the runtime calls, of a metric that gives several values: `fn` does, always or, as
@@ -84,6 +87,14 @@ bool check_form(const FnInfo& each, const FnInfo* compute, const ObjectInfo& met
 void check_values(Context& cx, ObjectInfo& metric, Object& typed) {
   const FnInfo* compute = find_fn(metric, "compute");
   const FnInfo* each = find_fn(metric, kComputeEach);
+  for (const FnInfo* fn : {compute, each}) {
+    if (fn == nullptr || is_value(fn->result)) continue;
+    cx.report(diag::wrong_type(fn->ast->result ? fn->ast->result->span : fn->ast->name.span,
+                               "`" + fn->name + "` gives a number or a tensor, not " + cx.text(fn->result))
+                  .help("several values are a vector, `stack([a, b])`, or metrics of their own"));
+    metric.is_damaged = true;
+    return;
+  }
   if (each != nullptr && !check_form(*each, compute, metric, cx)) {
     metric.is_damaged = true;
   } else if (each != nullptr) {

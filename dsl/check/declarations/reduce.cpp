@@ -349,11 +349,12 @@ void check_beginning(const ExprView& initial, Context& cx) {
                 .help("begin at 0, and add it in `compute`"));
 }
 
-bool reads_state(FnId fn, const std::string& state, const Program& program) {
-  bool found = false;
+/// The states that code reads which `fn` reaches.
+std::set<std::string> states_read(FnId fn, const Program& program) {
+  std::set<std::string> found;
   for_each_reached(fn, program, [&](const ExprView& expr) {
     const auto* member = expr.get<node::Member>();
-    found = found || (member != nullptr && member->name == state && program.exprs[member->object].is<node::Self>());
+    if (member != nullptr && program.exprs[member->object].is<node::Self>()) found.insert(member->name);
   });
   return found;
 }
@@ -364,10 +365,11 @@ void check_sums(Context& cx, const ObjectInfo& metric, const Object& typed) {
   if (typed.is_library) return;
   const auto update = metric.fns.find("update");
   const FnId fn = update != metric.fns.end() ? update->second->index : 0;
+  const std::set<std::string> read = fn == 0 ? std::set<std::string>() : states_read(fn, cx.program);
   for (const Member& member : typed.members) {
     if (member.kind != MemberKind::State || member.reduce != "sum") continue;
     check_beginning(member.value, cx);
-    if (fn == 0 || reads_state(fn, member.name, cx.program)) continue;
+    if (fn == 0 || read.contains(member.name)) continue;
     const Body& body = cx.program.fns[fn].body;
     const auto set = std::ranges::find_if(body, [&](const Stmt& stmt) {
       const auto* one = stmt.get<stmt::SetMember>();

@@ -471,6 +471,7 @@ class TopologyChecker {
 
 void check_topologies(Context& cx) {
   for (const ast::Decl& decl : cx.graph.modules[0].ast.decls) {
+    if (cx.sink->is_full()) return;
     if (const auto* topology = decl.get<ast::Topology>()) TopologyChecker(cx, 0, *topology).run();
     const auto* import = decl.get<ast::Import>();
     for (const ast::Name& name : import != nullptr ? import->names : std::vector<ast::Name>()) {

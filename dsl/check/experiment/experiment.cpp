@@ -191,7 +191,7 @@ bool check_trainer(const ast::Section& section, Experiment& typed, Scope& scope)
 struct Sections {
   const ast::Section* sweep = nullptr;
   bool has_limit = false;
-  bool lacks_callback = false;  ///< one that is listed could not be read: what is missing may be of it
+  bool lacks_callback = false;  ///< one that may log could not be read: what is missing may be of it
 };
 
 /// The sections of an experiment; the one of its sweep, if it has one, is given back.
@@ -217,8 +217,7 @@ Sections check_sections(const Merged& merged, Experiment& typed, Scope& scope) {
         }
         break;
       case ast::SectionKind::Callbacks:
-        if (!check_all_listed(section, "callback", Kind::CallbackValue, scope, typed.callbacks))
-          sections.lacks_callback = true;
+        sections.lacks_callback |= !check_all_listed(section, "callback", Kind::CallbackValue, scope, typed.callbacks);
         break;
       case ast::SectionKind::Loggers: check_all_listed(section, "logger", Kind::Logger, scope, typed.loggers); break;
       case ast::SectionKind::Sweep: {
@@ -306,6 +305,7 @@ void check_experiment(Context& cx, uint32_t module, const ast::Experiment& ast) 
 
 void check_experiments(Context& cx) {
   for (const ast::Decl& decl : cx.graph.modules[0].ast.decls) {
+    if (cx.sink->is_full()) return;
     if (const auto* experiment = decl.get<ast::Experiment>()) check_experiment(cx, 0, *experiment);
     const auto* import = decl.get<ast::Import>();
     for (const ast::Name& name : import != nullptr ? import->names : std::vector<ast::Name>()) {

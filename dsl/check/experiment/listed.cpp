@@ -190,16 +190,31 @@ std::optional<Expr> check_listed(const ast::Expr& value, const std::string& what
   return std::nullopt;
 }
 
+/// Whether it is one of the library's that watches a series, whatever else is wrong with it: those log nothing.
+bool only_watches(const ast::Expr& value, const Scope& scope) {
+  const auto* call = value.get<ast::Call>();
+  const auto* name = (call != nullptr ? *call->callee : value).get<ast::NameRef>();
+  const Symbol* symbol = name != nullptr ? scope.cx.graph.find(scope.module, name->name.text) : nullptr;
+  return symbol != nullptr && symbol->kind == SymbolKind::Op &&
+         std::ranges::any_of(fn_of(scope.cx, *symbol).params, [](const ParamInfo& param) {
+           const bool is_option = param.type.kind == Kind::Option;
+           return (is_option ? param.type.fields[0].type : param.type).kind == Kind::Series;
+         });
+}
+
 }  // namespace
 
 bool check_all_listed(const ast::Section& section, const std::string& what, Kind kind, Scope& scope,
                       std::vector<Expr>& into) {
-  const size_t before = into.size();
+  bool all_known = true;
   for (const ast::Expr& value : section.values) {
     Scope there = scope.in_file_of(value.span);
-    if (auto listed = check_listed(value, what, kind, there)) into.push_back(std::move(*listed));
+    if (auto listed = check_listed(value, what, kind, there))
+      into.push_back(std::move(*listed));
+    else
+      all_known = all_known && only_watches(value, scope);
   }
-  return into.size() - before == section.values.size();
+  return all_known;
 }
 
 void check_callback_models(Context& cx, const Experiment& experiment) {
@@ -332,8 +347,9 @@ void check_listed_twice(Context& cx, const Experiment& experiment) {
         what += "(signal = " + text_of(cx.at(call->args[0].value)) + ")";
       } else if (call->op == library::Id::FreezeUntil || call->op == library::Id::Unfreeze) {
         continue;  // Two that hold a weight are told by their weights.
-      } else if (call->op != library::Id::Ema && call->op != library::Id::Swa &&
-                 call->op != library::Id::TensorBoardLogger && call->op != library::Id::MlflowLogger) {
+      } else if (call->op != library::Id::Ema && call->op != library::Id::Swa && call->op != library::Id::Summary &&
+                 call->op != library::Id::ProgressBar && call->op != library::Id::TensorBoardLogger &&
+                 call->op != library::Id::MlflowLogger) {
         // Of others several may stand there; two of the same words do what one does.
         what = cx.source_text(one.span);
       }

@@ -144,7 +144,7 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
   diagnostics::Diagnostic diagnostic = diag::unknown_field(field.name.span, cx.text(base.type), name);
   if (symbol != nullptr) note_hidden(diagnostic, name, symbol->span, cx);
   std::vector<std::string> known = text_methods(base.type);
-  if (known.empty()) known = cx.graph.visible(scope.module);
+  if (known.empty() && cx.may_search(scope.module)) known = cx.graph.visible(scope.module);
   if (kind == Kind::List) known.insert(known.end(), {"weights", "length"});
   if (kind == Kind::Str && name == "join" && !joined.is_empty()) {
     const std::string list = cx.source_text(joined) + ".join(" + cx.source_text(field.base->span) + ")";

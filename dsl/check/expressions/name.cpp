@@ -148,8 +148,11 @@ void note_known(diagnostics::Diagnostic& diagnostic, const std::vector<std::stri
 }
 
 void note_there_are(diagnostics::Diagnostic& diagnostic, const std::vector<std::string>& known) {
+  // Those of the language are fewer; of those of a program nobody reads more.
+  constexpr size_t kMost = 60;
   std::string list;
-  for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
+  for (size_t i = 0; i < std::min(known.size(), kMost); ++i) list += (list.empty() ? "" : ", ") + known[i];
+  if (known.size() > kMost) list += " and " + std::to_string(known.size() - kMost) + " more";
   if (!list.empty()) diagnostic.note("there are {}", list);
 }
 

@@ -235,6 +235,7 @@ void report_unknown(const ast::Name& name, Scope& scope, const NameUse& use) {
   if (lacks_params(scope)) return;
   if (scope.lost_data && name.text == "data") return;
   diagnostics::Diagnostic diagnostic = diag::unknown_name(name.span, name.text);
+  if (!scope.cx.may_search(scope.module)) return scope.cx.report(std::move(diagnostic));
   const bool is_called = use.given != nullptr;
   if (help_late_name(diagnostic, name, is_called, scope)) return scope.cx.report(std::move(diagnostic));
   if (use.field != nullptr) {

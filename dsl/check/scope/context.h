@@ -44,6 +44,7 @@ struct Work {
   uint32_t types_deep = 0;   ///< levels of names below the type in hand
   size_t type_parts = 0;     ///< types that were read, parts of types too
   size_t named_parts = 0;    ///< of these, what names of types stand for
+  size_t searched = 0;       ///< names that were looked through for one like a name that is not there
 };
 
 /// The `...` of signatures, by number.
@@ -75,6 +76,13 @@ struct Context {
     return ids;
   }
   ExprView at(ExprId id) const { return program.exprs[id]; }
+  /// Whether all names that `module` sees may be looked through once more, for one like a name that is not there. Of thousands of
+  /// mistakes among thousands of names the first ones are told what may be meant.
+  bool may_search(uint32_t module) {
+    constexpr size_t kMostSearched = 1'000'000;
+    work.searched += graph.visible(module).size();
+    return work.searched <= kMostSearched;
+  }
   void report(diagnostics::Diagnostic diagnostic) { sink->report(std::move(diagnostic)); }
   /// E0008 for the first of all that are too deep; `what` has the levels.
   void report_too_deep(Span span, const std::string& what) {
@@ -99,8 +107,10 @@ class Aside {
  public:
   Aside(Context& cx, diagnostics::Sink& into) : cx_(cx), outer_(cx.sink), is_too_deep_(cx.told.is_too_deep) {
     cx_.sink = &into;
+    into.lies_in(outer_);
   }
   ~Aside() {
+    cx_.sink->lies_in(nullptr);
     cx_.sink = outer_;
     cx_.told.is_too_deep = is_too_deep_;
   }

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <algorithm>
+#include <string_view>
+#include <unordered_map>
 
 #include "dsl/check/scope/context.h"
 
@@ -16,10 +17,10 @@ const ast::Name& name_in(const Named& one) {
 /// Calls `report(one, first)` for each element of `list` that has the name of one before it.
 template <class List, class Report>
 void for_each_twice(const List& list, Report report) {
-  for (auto one = list.begin(); one != list.end(); ++one) {
-    const auto first =
-        std::find_if(list.begin(), one, [&](const auto& other) { return name_in(other).text == name_in(*one).text; });
-    if (first != one) report(*one, *first);
+  std::unordered_map<std::string_view, decltype(&*list.begin())> first_of;
+  for (const auto& one : list) {
+    const auto [first, is_first] = first_of.try_emplace(name_in(one).text, &one);
+    if (!is_first) report(one, *first->second);
   }
 }
 

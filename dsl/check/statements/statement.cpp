@@ -355,6 +355,7 @@ Body check_body(const ast::Body& body, Scope& scope) {
   const bool in_scan = std::exchange(scope.in_scan, false);
   Body* const outer = std::exchange(scope.hoisted, &typed);
   for (const ast::Stmt& statement : body) {
+    if (scope.cx.sink->is_full()) break;
     const size_t errors = scope.cx.sink->error_count();
     const auto* yield = statement.get<ast::Yield>();
     if (yield != nullptr && in_scan && &statement == &body.back()) {

@@ -47,8 +47,9 @@ std::optional<Polynomial> dim_name(const ast::Expr& expr, const ast::NameRef& re
   if (!is_known && lacks_params(scope)) return std::nullopt;
   if (!is_known) {
     diagnostics::Diagnostic diagnostic = diag::unknown_dim(ref.name.span, name);
-    const bool is_near = did_you_mean(diagnostic, name, ref.name.span, near_sizes(scope)) ||
-                         did_you_mean(diagnostic, name, ref.name.span, far_sizes(scope));
+    const bool is_near =
+        scope.cx.may_search(scope.module) && (did_you_mean(diagnostic, name, ref.name.span, near_sizes(scope)) ||
+                                              did_you_mean(diagnostic, name, ref.name.span, far_sizes(scope)));
     std::string binders;
     for (const auto& [binder, atom] : scope.dim_names) binders += binder + ", ";
     if (!is_near && scope.place == Place::Data && scope.info == nullptr)

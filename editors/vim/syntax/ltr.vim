@@ -13,86 +13,91 @@ syntax keyword ltrKeyword sweep tags serve callbacks loggers fails return yield 
 syntax keyword ltrKeyword image histogram text epoch both bar while every no_grad scan dim new
 syntax keyword ltrOperatorWord and or not in as if then else
 syntax keyword ltrConstant true false none
-syntax keyword ltrType bf16 bool bytes draw duration f16 f32 f64 facts float i16 i32 i64 i8 initializer int
-syntax keyword ltrType list logger one_of option path period receiver schedule secret series str stream
-syntax keyword ltrType tokenizer trainer_value u8 vocabulary weight_path weights
-syntax keyword ltrFunction abs adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d
-syntax keyword ltrFunction adaptive_max_pool2d affine_grid alibi all any arange argmax argmin arrow asha
-syntax keyword ltrFunction attention audio auto_contrast avg_pool1d avg_pool2d avg_pool3d balance batch_norm
-syntax keyword ltrFunction bce bce_with_logits bernoulli bilinear bincount bmm bucket bucketize by_epoch cache
-syntax keyword ltrFunction cdist ceil celu center_crop chain chars cholesky chunk cifar10 cifar100 clamp
-syntax keyword ltrFunction class_counts class_of clone close collate color_jitter concat confusion_counts
-syntax keyword ltrFunction constant contains contrastive conv1d conv2d conv3d conv_transpose1d conv_transpose2d
-syntax keyword ltrFunction conv_transpose3d corrcoef cos cosine cosine_embedding cosine_restarts
-syntax keyword ltrFunction cosine_similarity count counted cov cross cross_entropy csv ctc cumprod cumsum
-syntax keyword ltrFunction cutmix cyclic det diagonal dice discord dropout dropout2d edit_distances eigh
-syntax keyword ltrFunction eigvalsh einsum elu embedding end_epoch ends_with equal equalize erf exp expand
-syntax keyword ltrFunction exponential eye fashion_mnist fft fft2 filter find flatten flip floor focal folds
-syntax keyword ltrFunction fraction full gather gaussian_blur gaussian_nll gelu glu grad gradcheck grayscale
-syntax keyword ltrFunction grid_sample group_norm gru hann_window hardshrink hardsigmoid hardswish hardtanh
-syntax keyword ltrFunction hf_dataset hinge huber idx ifft ifft2 image_folder image_grid index_select
-syntax keyword ltrFunction instance_norm int_uniform interpolate inv inverse_sqrt irfft isfinite isnan jaccard
-syntax keyword ltrFunction join jsonl kaiming_normal kaiming_uniform kl_div kron l1 layer_norm leaky_relu
-syntax keyword ltrFunction length length_mask lerp linear linear_warmup linspace log10 log1p log2 log_softmax
-syntax keyword ltrFunction log_uniform logaddexp logcumsumexp logsigmoid logsumexp lower lstm lstsq map
-syntax keyword ltrFunction margin_ranking masked_fill matmul matrix_exp matrix_norm max_pool1d max_pool2d
-syntax keyword ltrFunction max_pool3d maximum median meshgrid minimum mish mix mixup mnist mse multi_margin
-syntax keyword ltrFunction multilabel_margin multilabel_soft_margin multistep nanmean nll noam norm normal
-syntax keyword ltrFunction normalize npy npz numel one_cycle one_hot ones or_else orthogonal outer overfit pack
-syntax keyword ltrFunction pad pad_image pairwise_distance parquet permute pinv pixel_shuffle plateau
-syntax keyword ltrFunction poisson_nll polynomial posterize pow prefetch prelu prod qr quantile quantiles ramp
-syntax keyword ltrFunction rand rand_augment randint randn random_affine random_crop random_crop_pair
-syntax keyword ltrFunction random_erasing random_flip random_flip_pair random_perspective random_resized_crop
-syntax keyword ltrFunction random_resized_crop_pair random_rotation random_rotation_pair random_vflip
-syntax keyword ltrFunction random_vflip_pair randperm range ranks relu relu6 repeat replace reshape resize
-syntax keyword ltrFunction resize_pair rfft rms_norm rnn roll rope round rsqrt sample save save_png scatter
-syntax keyword ltrFunction scatter_add score_curve searchsorted select selu sequential sharpness shuffle
-syntax keyword ltrFunction sigmoid sigmoid_focal sign silu sin slack slogdet smooth_l1 soft_cross_entropy
-syntax keyword ltrFunction soft_margin softmax softplus softshrink softsign solarize solve solve_triangular
-syntax keyword ltrFunction sort split sqlite sqrt square squeeze stack starts_with std stft stop stop_grad
-syntax keyword ltrFunction strip svd svdvals swiglu synthetic take tan tanh tanhshrink tar_shards teams
-syntax keyword ltrFunction text_chars text_lines threshold to_float token_shards tokenize topk trace tracked
-syntax keyword ltrFunction transpose tril triplet_margin triu trivial_augment trunc trunc_normal tversky unfold
-syntax keyword ltrFunction uniform unique unsqueeze upper var vocab webhook window wsd xavier_normal
-syntax keyword ltrFunction xavier_uniform zeros zip
+syntax keyword ltrType bf16 bool bytes draw duration f16 f32 f64 facts float float_or_period i16 i32 i64 i8
+syntax keyword ltrType initializer int int_or_all list logger one_of option path period receiver schedule
+syntax keyword ltrType secret series str stream tokenizer trainer_value u8 vocabulary weight_path weights
+syntax keyword ltrFunction abs acos adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d
+syntax keyword ltrFunction adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d affine_grid alibi all
+syntax keyword ltrFunction any arange argmax argmin arrow asha asin atan atan2 attention audio auto_contrast
+syntax keyword ltrFunction avg_pool1d avg_pool2d avg_pool3d balance batch_norm bce bce_with_logits bernoulli
+syntax keyword ltrFunction bilinear bincount bmm bucket bucketize by_epoch cache cdist ceil celu center_crop
+syntax keyword ltrFunction chain chars cholesky chunk cifar10 cifar100 clamp class_counts class_of clone close
+syntax keyword ltrFunction collate color_jitter concat confusion_counts constant contains contrastive conv1d
+syntax keyword ltrFunction conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d corrcoef cos cosh
+syntax keyword ltrFunction cosine cosine_embedding cosine_restarts cosine_similarity count counted cov cross
+syntax keyword ltrFunction cross_entropy csv ctc cumprod cumsum cutmix cyclic det diag diag_embed diagonal dice
+syntax keyword ltrFunction diff discord dropout dropout2d edit_distances eigh eigvalsh einsum elu embedding
+syntax keyword ltrFunction end_epoch ends_with equal equalize erf exp expand expm1 exponential eye
+syntax keyword ltrFunction fashion_mnist fft fft2 filter find flatten flip floor focal folds fraction
+syntax keyword ltrFunction frequency_mask full gather gaussian_blur gaussian_nll gelu glu grad gradcheck
+syntax keyword ltrFunction grayscale grid_sample group_norm gru gumbel_softmax hamming_window hann_window
+syntax keyword ltrFunction hardshrink hardsigmoid hardswish hardtanh hf_dataset hinge histc huber idx ifft
+syntax keyword ltrFunction ifft2 image_folder image_grid index_select instance_norm int_uniform interpolate
+syntax keyword ltrFunction interpolate1d interpolate3d inv inverse_sqrt irfft isfinite isinf isnan istft
+syntax keyword ltrFunction jaccard join jsonl kaiming_normal kaiming_uniform kl_div kron l1 layer_norm
+syntax keyword ltrFunction leaky_relu length length_mask lerp linear linear_warmup linspace log10 log1p log2
+syntax keyword ltrFunction log_softmax log_uniform logaddexp logcumsumexp logsigmoid logsumexp lower lstm lstsq
+syntax keyword ltrFunction map margin_ranking masked_fill matmul matrix_exp matrix_norm max_pool1d max_pool2d
+syntax keyword ltrFunction max_pool3d maximum median mel_filters mel_spectrogram meshgrid mfcc minimum mish mix
+syntax keyword ltrFunction mixup mnist mse multi_margin multilabel_margin multilabel_soft_margin multistep
+syntax keyword ltrFunction nan_to_num nanmean nansum nll noam norm normal normalize npy npz numel one_cycle
+syntax keyword ltrFunction one_hot ones or_else orthogonal outer overfit pack pad pad_image pairwise_distance
+syntax keyword ltrFunction parquet permute pinv pixel_shuffle plateau poisson_nll polynomial posterize pow
+syntax keyword ltrFunction prefetch prelu prod qr quantile quantiles ramp rand rand_augment randint randn
+syntax keyword ltrFunction random_affine random_crop random_crop_pair random_erasing random_flip
+syntax keyword ltrFunction random_flip_pair random_perspective random_resized_crop random_resized_crop_pair
+syntax keyword ltrFunction random_rotation random_rotation_pair random_vflip random_vflip_pair randperm range
+syntax keyword ltrFunction ranks relu relu6 repeat replace resample reshape resize resize_pair rfft rms_norm
+syntax keyword ltrFunction rnn roll rope round rsqrt sample save save_png scatter scatter_add score_curve
+syntax keyword ltrFunction searchsorted select selu sequential sharpness shuffle sigmoid sigmoid_focal sign
+syntax keyword ltrFunction silu sin sinh slack slogdet smooth_l1 soft_cross_entropy soft_margin softmax
+syntax keyword ltrFunction softplus softshrink softsign solarize solve solve_triangular sort split sqlite sqrt
+syntax keyword ltrFunction square squeeze stack starts_with std stft stop stop_grad strip svd svdvals swiglu
+syntax keyword ltrFunction synthetic take tan tanh tanhshrink tar_shards teams text_chars text_lines threshold
+syntax keyword ltrFunction time_mask to_float token_shards tokenize topk trace tracked transpose tril
+syntax keyword ltrFunction triplet_margin triu trivial_augment trunc trunc_normal tversky unfold uniform unique
+syntax keyword ltrFunction unsqueeze upper var vocab webhook window wsd xavier_normal xavier_uniform zeros zip
 syntax keyword ltrBlock AUROC Accuracy Adadelta Adafactor Adagrad Adam AdamW Adamax AdaptiveAvgPool1d
-syntax keyword ltrBlock AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AlphaDropout
-syntax keyword ltrBlock AveragePrecision AvgPool1d AvgPool2d AvgPool3d BLEUScore BatchNorm1d BatchNorm2d
-syntax keyword ltrBlock BatchNorm3d Bilinear BinaryAUROC BinaryAccuracy BinaryAveragePrecision
-syntax keyword ltrBlock BinaryCalibrationError BinaryCohenKappa BinaryConfusionMatrix BinaryF1Score
-syntax keyword ltrBlock BinaryFBetaScore BinaryHammingDistance BinaryJaccardIndex BinaryMatthewsCorrCoef
-syntax keyword ltrBlock BinaryPrecision BinaryRecall BinarySpecificity CalibrationError ChannelShuffle
-syntax keyword ltrBlock CharErrorRate Checkpoint CircularPad1d CircularPad2d CohenKappa ConfusionMatrix
-syntax keyword ltrBlock ConstantPad1d ConstantPad2d Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d
-syntax keyword ltrBlock ConvTranspose3d CosineSimilarity CriticalSuccessIndex Csv DeviceStats DiceScore Dropout
-syntax keyword ltrBlock Dropout1d Dropout2d Dropout3d EarlyStop EditDistance Ema Embedding EmbeddingBag
-syntax keyword ltrBlock ExactMatch ExplainedVariance F1Score FBetaScore Flatten Fold FreezeUntil GRU GRUCell
-syntax keyword ltrBlock GradNorm GroupNorm HammingDistance Histograms Identity ImageGrid InstanceNorm
+syntax keyword ltrBlock AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d
+syntax keyword ltrBlock AdaptiveMaxPool3d AlphaDropout AveragePrecision AvgPool1d AvgPool2d AvgPool3d BLEUScore
+syntax keyword ltrBlock BatchNorm1d BatchNorm2d BatchNorm3d Bilinear BinaryAUROC BinaryAccuracy
+syntax keyword ltrBlock BinaryAveragePrecision BinaryCalibrationError BinaryCohenKappa BinaryConfusionMatrix
+syntax keyword ltrBlock BinaryF1Score BinaryFBetaScore BinaryHammingDistance BinaryJaccardIndex
+syntax keyword ltrBlock BinaryMatthewsCorrCoef BinaryPrecision BinaryRecall BinarySpecificity BinaryStatScores
+syntax keyword ltrBlock CalibrationError ChannelShuffle CharErrorRate Checkpoint CircularPad1d CircularPad2d
+syntax keyword ltrBlock CircularPad3d CohenKappa ConfusionMatrix ConstantPad1d ConstantPad2d ConstantPad3d
+syntax keyword ltrBlock Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d CosineSimilarity
+syntax keyword ltrBlock CriticalSuccessIndex CrossAttention Csv DeviceStats DiceScore Dropout Dropout1d
+syntax keyword ltrBlock Dropout2d Dropout3d EarlyStop EditDistance Ema Embedding EmbeddingBag ExactMatch
+syntax keyword ltrBlock ExplainedVariance F1Score FBetaScore Flatten Fold FrechetDistance FreezeUntil GRU
+syntax keyword ltrBlock GRUCell GradNorm GroupNorm HammingDistance Histograms Identity ImageGrid InstanceNorm
 syntax keyword ltrBlock JaccardIndex JensenShannonDivergence KLDivergence KendallRankCorrCoef LBFGS LSTM
 syntax keyword ltrBlock LSTMCell Lamb Lars LayerNorm Linear Lion LocalResponseNorm LogCoshError LrMonitor
 syntax keyword ltrBlock MatchErrorRate MatthewsCorrCoef MaxMetric MaxPool1d MaxPool2d MaxPool3d
 syntax keyword ltrBlock MeanAbsoluteError MeanAbsolutePercentageError MeanIoU MeanMetric MeanSquaredError
-syntax keyword ltrBlock MeanSquaredLogError MinMetric MinkowskiDistance Mlflow MultiheadAttention
-syntax keyword ltrBlock MultilabelAUROC MultilabelAccuracy MultilabelAveragePrecision MultilabelExactMatch
-syntax keyword ltrBlock MultilabelF1Score MultilabelFBetaScore MultilabelHammingDistance MultilabelPrecision
-syntax keyword ltrBlock MultilabelRecall MultilabelSpecificity Muon NAdam Notify PReLU PeakSignalNoiseRatio
-syntax keyword ltrBlock PearsonCorrCoef Perplexity PixelShuffle PixelUnshuffle Precision ProgressBar R2Score
-syntax keyword ltrBlock RAdam RMSNorm RMSprop RNN RNNCell ROUGEScore Recall ReflectionPad1d ReflectionPad2d
-syntax keyword ltrBlock RelativeSquaredError ReplicationPad1d ReplicationPad2d RetrievalFallOut
-syntax keyword ltrBlock RetrievalHitRate RetrievalMAP RetrievalMRR RetrievalNormalizedDCG RetrievalPrecision
-syntax keyword ltrBlock RetrievalRPrecision RetrievalRecall RootMeanSquaredError Rprop RunningMean SGD
-syntax keyword ltrBlock SamplePredictions ScaleInvariantSignalDistortionRatio SignalNoiseRatio SpearmanCorrCoef
-syntax keyword ltrBlock Specificity SpikeGuard StatScores StochasticDepth StopOnSignal
-syntax keyword ltrBlock StructuralSimilarityIndexMeasure SumMetric Summary Swa
-syntax keyword ltrBlock SymmetricMeanAbsolutePercentageError SyncBatchNorm TensorBoard Throughput Timer
-syntax keyword ltrBlock TotalVariation TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer
-syntax keyword ltrBlock TweedieDevianceScore Unfold Unfreeze Upsample WeightedMeanAbsolutePercentageError
-syntax keyword ltrBlock WordErrorRate WordInfoLost WordInfoPreserved ZeroPad1d ZeroPad2d ZeroPad3d bert
-syntax keyword ltrBlock convnext_base convnext_small convnext_tiny distilbert efficientnet forecaster gpt2
-syntax keyword ltrBlock image_classifier language_model lenet llama lstm_forecaster mlp mobilenet_v2 resnet18
-syntax keyword ltrBlock resnet34 resnet50 segmenter swin_b swin_s swin_t t5 tabular_classifier
-syntax keyword ltrBlock tabular_regressor text_classifier unet vgg11 vgg11_bn vgg13 vgg13_bn vgg16 vgg16_bn
-syntax keyword ltrBlock vgg19 vgg19_bn vit_b16
+syntax keyword ltrBlock MeanSquaredLogError MinMetric MinkowskiDistance Mlflow
+syntax keyword ltrBlock MultiScaleStructuralSimilarityIndexMeasure MultiheadAttention MultilabelAUROC
+syntax keyword ltrBlock MultilabelAccuracy MultilabelAveragePrecision MultilabelConfusionMatrix
+syntax keyword ltrBlock MultilabelExactMatch MultilabelF1Score MultilabelFBetaScore MultilabelHammingDistance
+syntax keyword ltrBlock MultilabelJaccardIndex MultilabelMatthewsCorrCoef MultilabelPrecision MultilabelRecall
+syntax keyword ltrBlock MultilabelSpecificity MultilabelStatScores Muon NAdam Notify PReLU PeakSignalNoiseRatio
+syntax keyword ltrBlock PearsonCorrCoef Perplexity PixelShuffle PixelUnshuffle PlainBatchNorm Precision
+syntax keyword ltrBlock ProgressBar R2Score RAdam RMSNorm RMSprop RNN RNNCell ROUGEScore Recall ReflectionPad1d
+syntax keyword ltrBlock ReflectionPad2d ReflectionPad3d RelativeSquaredError ReplicationPad1d ReplicationPad2d
+syntax keyword ltrBlock ReplicationPad3d RetrievalFallOut RetrievalHitRate RetrievalMAP RetrievalMRR
+syntax keyword ltrBlock RetrievalNormalizedDCG RetrievalPrecision RetrievalRPrecision RetrievalRecall
+syntax keyword ltrBlock RootMeanSquaredError Rprop RunningMean SGD SamplePredictions
+syntax keyword ltrBlock ScaleInvariantSignalDistortionRatio SignalNoiseRatio SpearmanCorrCoef Specificity
+syntax keyword ltrBlock SpikeGuard StatScores StochasticDepth StopOnSignal StructuralSimilarityIndexMeasure
+syntax keyword ltrBlock SumMetric Summary Swa SymmetricMeanAbsolutePercentageError SyncBatchNorm TensorBoard
+syntax keyword ltrBlock Throughput Timer TotalVariation Transformer TransformerDecoder TransformerDecoderLayer
+syntax keyword ltrBlock TransformerEncoder TransformerEncoderLayer TweedieDevianceScore Unfold Unfreeze
+syntax keyword ltrBlock Upsample Upsample1d Upsample3d WeightedMeanAbsolutePercentageError WordErrorRate
+syntax keyword ltrBlock WordInfoLost WordInfoPreserved ZeroPad1d ZeroPad2d ZeroPad3d bert convnext_base
+syntax keyword ltrBlock convnext_small convnext_tiny distilbert efficientnet forecaster gpt2 image_classifier
+syntax keyword ltrBlock language_model lenet llama lstm_forecaster mlp mobilenet_v2 resnet18 resnet34 resnet50
+syntax keyword ltrBlock segmenter swin_b swin_s swin_t t5 tabular_classifier tabular_regressor text_classifier
+syntax keyword ltrBlock unet vgg11 vgg11_bn vgg13 vgg13_bn vgg16 vgg16_bn vgg19 vgg19_bn vit_b16
 syntax keyword ltrHook run_start run_end fit_start fit_end sanity_start sanity_end train_start train_end
 syntax keyword ltrHook train_epoch_start train_epoch_end train_batch_start train_batch_end before_backward
 syntax keyword ltrHook after_backward before_step after_step val_epoch_start val_epoch_end val_batch_start

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <unordered_map>
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/call.h"
@@ -145,14 +146,14 @@ std::optional<Expr> stage(const FnInfo& op, CallSite& site) {
   return typed_call(op, std::move(type), site, std::move(*args));
 }
 
-/// Where a lambda that gives a record writes the field; elsewhere the function itself.
-Span place_of_field(const Given& function, const std::string& field) {
+/// Where a lambda that gives a record writes its fields.
+std::unordered_map<std::string_view, Span> places_of_fields(const Given& function) {
   const auto* lambda = function.value != nullptr ? function.value->get<ast::Lambda>() : nullptr;
   const auto* record = lambda != nullptr ? lambda->value->get<ast::Record>() : nullptr;
-  for (const ast::RecordField& one : record != nullptr ? record->fields : std::vector<ast::RecordField>()) {
-    if (one.name.text == field) return one.value->span;
-  }
-  return function.span;
+  std::unordered_map<std::string_view, Span> places;
+  if (record == nullptr) return places;
+  for (const ast::RecordField& one : record->fields) places.try_emplace(one.name.text, one.value->span);
+  return places;
 }
 
 Expr map_stream(Expr stream, bool is_numbered, CallSite& site) {
@@ -190,8 +191,11 @@ Expr map_stream(Expr stream, bool is_numbered, CallSite& site) {
                              "records, and maps must give records"));
     return error_at(site.span);
   }
+  const std::unordered_map<std::string_view, Span> places = places_of_fields(site.given[1]);
   for (const TypeField& field : fn->result.fields) {
-    if (!check_record({field}, place_of_field(site.given[1], field.name), cx)) return error_at(site.span);
+    const auto place = places.find(field.name);
+    if (!check_record({field}, place != places.end() ? place->second : site.given[1].span, cx))
+      return error_at(site.span);
   }
   // A size that the function names and nobody declares is a mistake there; what it would be in a batch is not known.
   const bool has_unknown_binder = std::any_of(fn->binders.begin(), fn->binders.end(), [&](const auto& binder) {

@@ -198,7 +198,7 @@ std::optional<Polynomial> AtomTable::divide(const Polynomial& a, const Polynomia
 Polynomial AtomTable::cancel(const Polynomial& value) {
   for (const auto& [monomial, coefficient] : value.terms()) {
     for (const auto& [id, power] : monomial) {
-      const Atom atom = atoms_[id];
+      const Atom& atom = atoms_[id];
       if (atom.kind != Atom::Kind::Exact) continue;
       const std::optional<Monomial> without = quotient(monomial, {{id, 1}});
       const Polynomial rest = Polynomial::of({{*without, coefficient}});
@@ -316,17 +316,27 @@ Polynomial AtomTable::element(const Polynomial& list, const Polynomial& index) {
   return intern({.kind = Atom::Kind::Element, .left = list, .right = index});
 }
 
+bool AtomTable::is_name(AtomId id) const {
+  return atoms_[id].kind == Atom::Kind::Variable || atoms_[id].kind == Atom::Kind::Unknown;
+}
+
 Polynomial AtomTable::substitute(const Polynomial& value, const Substitution& replacements) {
-  if (value.is_lost()) return value;
+  if (value.is_lost() || value.constant()) return value;
+  // What most sizes are, without a polynomial in between.
+  if (const auto id = value.single_atom()) {
+    const auto found = replacements.find(*id);
+    if (found == replacements.end() && is_name(*id)) return value;
+    if (found != replacements.end() && !found->second.is_lost()) return cancel(found->second);
+  }
   Polynomial result;
   for (const auto& [monomial, coefficient] : value.terms()) {
     Polynomial term = coefficient;
     for (const auto& [id, power] : monomial) {
-      const Atom atom = atoms_[id];  // A copy: interning may move the table.
       Polynomial factor = Polynomial::atom(id);
       if (const auto found = replacements.find(id); found != replacements.end()) {
         factor = found->second;
-      } else if (atom.kind != Atom::Kind::Variable && atom.kind != Atom::Kind::Unknown) {
+      } else if (!is_name(id)) {
+        const Atom atom = atoms_[id];  // A copy: interning may move the table.
         const Polynomial left = substitute(atom.left, replacements);
         const Polynomial right = substitute(atom.right, replacements);
         switch (atom.kind) {

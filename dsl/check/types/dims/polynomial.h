@@ -111,6 +111,8 @@ class AtomTable {
   Polynomial intern(Atom atom);
   Polynomial floor_of_floor(const Polynomial& a, int64_t number);
   Polynomial cancel(const Polynomial& value);
+  /// Whether it is a name or a `?`, which holds no sizes.
+  bool is_name(AtomId id) const;
   std::vector<Atom> atoms_ = {Atom{}};
   std::unordered_multimap<size_t, AtomId> by_hash_;
   uint32_t unknowns_ = 0;

@@ -49,3 +49,35 @@ elif kind == "applied":
         print(f"  g{i} = y => g{i - 1}(g{i - 1}(y))")
     some("  y0 = g12(x)", "  y{} = g12(y{})")
     print(f"  return y{count - 1}\n}}")
+# Ten thousand mistakes.
+elif kind == "unknown":
+    some("fn f0(x: float[4]) -> float[4] = relu(y0)", "fn f{0}(x: float[4]) -> float[4] = relu(y{0})")
+elif kind == "misspelt":
+    some("fn f0(input: float[4]) -> float[4] = relu(input)", "fn f{0}(input: float[4]) -> float[4] = input + relu(imput{0})")
+elif kind == "fields":
+    some("fn f0(x: float[4]) -> float[4] = x.g0()", "fn f{0}(x: float[4]) -> float[4] = x.g{0}()")
+elif kind == "types":
+    some("type T0 = {a: S0}", "type T{0} = {{a: S{0}}}")
+elif kind == "dims":
+    some("fn f0(x: float[4]) -> float[E0] = x", "fn f{0}(x: float[4]) -> float[E{0}] = x")
+elif kind == "topologies":
+    some("topology e0 { devices = cpu }", "topology e{0} amends g{0} {{ devices = cpu }}")
+elif kind == "amends":
+    print(DATA + "\n" + MODEL.format(""))
+    some("experiment e0 {\n  data = D()\n  model = M()\n  trainer { epochs = 1 }\n}", "experiment e{0} amends g{0} {{ trainer {{ epochs = 2 }} }}")
+elif kind == "listed":
+    print("const all = [" + ", ".join(f"y{i}" for i in range(count)) + "]")
+# As many that are right, in one declaration or in one line.
+elif kind == "states":
+    print("metric M() {")
+    some("  state s0: f64 = 0 reduce sum", "  state s{}: f64 = 0 reduce sum")
+    print("  fn update(x: float[...]) {")
+    some("    s0 += sum(x).to(f64)", "    s{} += sum(x).to(f64)")
+    print(f"  }}\n  fn compute() -> f64 = s{count - 1}\n}}")
+elif kind == "batch":
+    print("data D() {\n  batch[B] { " + ", ".join(f"a{i}: i64[B]" for i in range(count)) + " }")
+    print("  fn make(row: {i: int}) -> {" + ", ".join(f"a{i}: i64" for i in range(count)) + "} = (" +
+          ", ".join(f"a{i} = row.i" for i in range(count)) + ")")
+    print("  train = range(64) |> map(make) |> shuffle(1) |> collate(16)\n}")
+elif kind == "unread":
+    print("block F(" + ", ".join(f"a{i}: int" for i in range(count)) + ") {\n  fn forward(x: float[4]) -> float[4] = x\n}")
