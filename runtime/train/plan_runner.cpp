@@ -200,12 +200,13 @@ class PlanRunner : public StepRunner {
     forget_other_weights();
     read_key(step, session_.request, batch, stream, key_);
     if (may_come_once(step) && met_[&step].insert(key_).second) return nullptr;
-    std::vector<Planned>& plans = plans_of_[&step][key_];
+    Plans& of_step = plans_of_[&step];
+    // Sizes that come too late leave nothing behind.
+    if (!of_step.contains(key_) && is_closed(step)) return nullptr;
+    std::vector<Planned>& plans = of_step[key_];
     const auto known = std::ranges::find_if(
         plans, [&](const Planned& planned) { return holds(planned.step->recording().guards, session_); });
-    if (known == plans.end()) {
-      return plans.empty() && is_closed(step) ? nullptr : plan(step, batch, stream, number, plans);
-    }
+    if (known == plans.end()) return plan(step, batch, stream, number, plans);
     if (known->first) {
       const auto begin = Stopwatch::Clock::now();
       const Option<Refusal> refusal = change_from(*known->first, step, batch, stream, number, known->times);

@@ -8,7 +8,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from curves import farthest, rows
 from harness import EXAMPLES, LTRC, SOURCE, build, check, finish, fit, newest, result_of, run, scratch
-from planned_rows import ROWS
+from programs import ROWS
 
 # Relative, of each value of a short run in f32: sums may have another order.
 TOLERANCE = 1e-4

@@ -8,7 +8,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from harness import build, check, finish, fit, newest, result_of, run, scratch
-from planned_rows import ROWS
+from programs import ROWS
 
 
 def explained(program, folder):

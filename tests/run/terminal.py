@@ -14,31 +14,9 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from harness import EXAMPLES, build, check, finish, newest, run, scratch
+from programs import LISTS
 
 LONG = ("--epochs", 100000, "--set", "callbacks.EarlyStop=off", "--set", "callbacks.Checkpoint=off")
-LISTS = """ltr 1
-
-data Points() {
-  batch[B] { x: float[B, 4] }
-  fn point(s: {i: int}) -> {x: float[4]} = (x = full(4, 1.0 * s.i))
-  train = synthetic(8, point) |> collate(4)
-}
-
-block Residual() {
-  fc = Linear(4, 4)
-  norm = BatchNorm1d(4)
-  fn forward[B](x: float[B, 4]) -> float[B, 4] = x + norm(fc(x))
-}
-
-model Deep() {
-  stem = Linear(4, 4)
-  body = [Residual(), Residual(), Residual()]
-  optimizer opt = SGD([stem.weights, body.weights], lr = 0.1)
-  step train[B](x: float[B, 4]) { minimize mean(body(stem(x)) ** 2) }
-}
-
-experiment lists { data = Points(), model = Deep(), trainer { epochs = 1 } }
-"""
 # Of a record a million numbers are drawn.
 WAITS = LISTS.replace("full(4, 1.0 * s.i)", "randn(1000000).reshape(4, 250000).mean([1])").replace("synthetic(8", "synthetic(4000")
 

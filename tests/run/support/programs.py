@@ -1,4 +1,4 @@
-"""A program that tests of plans share."""
+"""Programs that several tests of runs share."""
 
 # Functions of rows beside others: what one of them sets aside for the next ones moves nothing that another one looks at.
 ROWS = """ltr 1
@@ -33,4 +33,28 @@ experiment rows {
   trainer { epochs = 2, log_every = 1 }
   loggers { Csv() }
 }
+"""
+# A model with a list of blocks in it.
+LISTS = """ltr 1
+
+data Points() {
+  batch[B] { x: float[B, 4] }
+  fn point(s: {i: int}) -> {x: float[4]} = (x = full(4, 1.0 * s.i))
+  train = synthetic(8, point) |> collate(4)
+}
+
+block Residual() {
+  fc = Linear(4, 4)
+  norm = BatchNorm1d(4)
+  fn forward[B](x: float[B, 4]) -> float[B, 4] = x + norm(fc(x))
+}
+
+model Deep() {
+  stem = Linear(4, 4)
+  body = [Residual(), Residual(), Residual()]
+  optimizer opt = SGD([stem.weights, body.weights], lr = 0.1)
+  step train[B](x: float[B, 4]) { minimize mean(body(stem(x)) ** 2) }
+}
+
+experiment lists { data = Points(), model = Deep(), trainer { epochs = 1 } }
 """
