@@ -9,7 +9,7 @@ namespace ltr::doors {
 
 namespace {
 
-std::string refusal(const std::string& text) {
+std::string json_refusal(const std::string& text) {
   try {
     parse_json(text, "x.json");
   } catch (const FormatError& error) {
@@ -23,29 +23,29 @@ std::string nested(size_t depth) { return std::string(depth, '[') + std::string(
 }  // namespace
 
 TEST_CASE("a name that stands twice in one object is refused, in two objects it may") {
-  CHECK(refusal("{\"a\": 1, \"b\": {\"a\": 2}, \"a\": 3}").ends_with("the name \"a\" stands twice in one object"));
-  CHECK(refusal("[{\"a\": 1}, {\"a\": {\"a\": 2}}]").empty());
+  CHECK(json_refusal("{\"a\": 1, \"b\": {\"a\": 2}, \"a\": 3}").ends_with("the name \"a\" stands twice in one object"));
+  CHECK(json_refusal("[{\"a\": 1}, {\"a\": {\"a\": 2}}]").empty());
 }
 
 TEST_CASE("JSON is read to a bounded depth; brackets in text do not count") {
-  CHECK(refusal(nested(limits::kJsonDepth)).empty());
-  CHECK(refusal(nested(limits::kJsonDepth + 1)) == "x.json: at byte 64: JSON nested deeper than 64");
-  CHECK(refusal(nested(100'000)) == "x.json: at byte 64: JSON nested deeper than 64");
+  CHECK(json_refusal(nested(limits::kJsonDepth)).empty());
+  CHECK(json_refusal(nested(limits::kJsonDepth + 1)) == "x.json: at byte 64: JSON nested deeper than 64");
+  CHECK(json_refusal(nested(100'000)) == "x.json: at byte 64: JSON nested deeper than 64");
   CHECK(FormatError("x.json", 0, "empty").what() == std::string("x.json: empty"));
-  CHECK(refusal(std::string(100'000, '[')) == "x.json: at byte 64: JSON nested deeper than 64");
-  CHECK(refusal("[\"" + std::string(1000, '[') + "\\\"[[\", 1]").empty());
+  CHECK(json_refusal(std::string(100'000, '[')) == "x.json: at byte 64: JSON nested deeper than 64");
+  CHECK(json_refusal("[\"" + std::string(1000, '[') + "\\\"[[\", 1]").empty());
   std::string objects;
   for (int i = 0; i < 1000; ++i) objects += "{\"a\":";
-  CHECK(refusal(objects) == "x.json: at byte 320: JSON nested deeper than 64");
+  CHECK(json_refusal(objects) == "x.json: at byte 320: JSON nested deeper than 64");
   CHECK(try_json(nested(100'000)).is_discarded());
 }
 
 TEST_CASE("what is no JSON is refused with its byte") {
-  CHECK(refusal("[1, 2") == "x.json: at byte 5: no JSON: unexpected end of input; expected ']'");
-  CHECK(refusal("{\"a\": tru}").starts_with("x.json: at byte "));
-  CHECK(refusal("[1e999]") != "");
-  CHECK(refusal("\"\xff\"") != "");
-  CHECK(refusal("") != "");
+  CHECK(json_refusal("[1, 2") == "x.json: at byte 5: no JSON: unexpected end of input; expected ']'");
+  CHECK(json_refusal("{\"a\": tru}").starts_with("x.json: at byte "));
+  CHECK(json_refusal("[1e999]") != "");
+  CHECK(json_refusal("\"\xff\"") != "");
+  CHECK(json_refusal("") != "");
   CHECK(try_json("{\"a\": 1}")["a"] == 1);
 }
 

@@ -13,22 +13,14 @@
 #include "doors/file.h"
 #include "doors/image_file.h"
 #include "doors/pickle.h"
+#include "doors/scratch.h"
 #include "doors/weights_file.h"
 
 namespace ltr::doors {
 
 namespace {
 
-const std::string kInputs = LTR_SOURCE_DIR "/tests/doors/Inputs/";
-
-struct Scratch {
-  Scratch(const std::string& ending, const std::string& bytes)
-      : path((std::filesystem::temp_directory_path() / ("ltr-lim-" + std::to_string(::getpid()) + ending)).string()) {
-    std::ofstream(path, std::ios::binary) << bytes;
-  }
-  ~Scratch() { std::filesystem::remove(path); }
-  std::string path;
-};
+const std::string kImages = LTR_SOURCE_DIR "/tests/doors/Inputs/";
 
 std::string image_refusal(const std::string& bytes) {
   try {
@@ -122,7 +114,7 @@ std::string weights_refusal(const std::string& path) {
 
 TEST_CASE("a JPEG that is cut off is refused, wherever the cut is; a whole one is not") {
   for (const char* name : {"photo.jpg", "progressive.jpg"}) {
-    const std::string whole = read_file(kInputs + name);
+    const std::string whole = read_file(kImages + name);
     CHECK(image_refusal(whole).empty());
     for (size_t size = 4; size + 2 < whole.size(); size += 13) CHECK(image_refusal(whole.substr(0, size)) != "");
     CHECK(image_refusal(whole.substr(0, 700)) != "");
@@ -133,7 +125,7 @@ TEST_CASE("a JPEG that is cut off is refused, wherever the cut is; a whole one i
 TEST_CASE("an image of too many pixels is refused by its header") {
   CHECK(image_refusal(png_header(100'000, 100'000)).starts_with("100000 x 100000 pixels, more than 134217728"));
   CHECK(image_refusal(png_header(20'000, 20'000)).starts_with("20000 x 20000 pixels"));
-  std::string jpeg = read_file(kInputs + "photo.jpg");
+  std::string jpeg = read_file(kImages + "photo.jpg");
   const size_t frame = jpeg.find("\xFF\xC0");
   REQUIRE(frame != std::string::npos);
   jpeg.replace(frame + 5, 4, std::string("\xF0\0\xF0\0", 4));
@@ -158,12 +150,13 @@ TEST_CASE("dicts that share dicts are not multiplied out") {
     dict =
         "}" + text("a") + dict + "s" + text("b") + "h" + std::string(1, char(level - 1)) + "sq" + std::string(1, level);
   }
-  const Scratch file(".pt", torch_archive("\x80\x02}" + text("state_dict") + dict + "s."));
+  const testing::ScratchFile file(".pt", torch_archive("\x80\x02}" + text("state_dict") + dict + "s."));
   CHECK(weights_refusal(file.path + "#state_dict") == "it makes more than 64 MiB of names");
 }
 
 TEST_CASE("a tensor that repeats its elements is read") {
-  const Scratch file(".pt", torch_archive("\x80\x02}" + text("w") + tensor("K\3K\4", std::string("K\0K\1", 4)) + "s."));
+  const testing::ScratchFile file(
+      ".pt", torch_archive("\x80\x02}" + text("w") + tensor("K\3K\4", std::string("K\0K\1", 4)) + "s."));
   WeightsFile weights = WeightsFile::open(file.path);
   REQUIRE(weights.tensors().size() == 1);
   const TensorEntry& entry = weights.tensors()[0];

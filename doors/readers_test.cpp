@@ -1,4 +1,3 @@
-#include <unistd.h>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +12,7 @@
 #include "doors/image_file.h"
 #include "doors/npy.h"
 #include "doors/number.h"
+#include "doors/scratch.h"
 
 namespace ltr::doors {
 
@@ -25,15 +25,6 @@ std::vector<std::vector<std::string>> rows_of(const std::string& text, char sepa
   while (reader.next(cells)) rows.push_back(cells);
   return rows;
 }
-
-struct Scratch {
-  explicit Scratch(const std::string& bytes)
-      : path((std::filesystem::temp_directory_path() / ("ltr-rd-" + std::to_string(::getpid()))).string()) {
-    std::ofstream(path, std::ios::binary) << bytes;
-  }
-  ~Scratch() { std::filesystem::remove(path); }
-  std::string path;
-};
 
 std::string idx_bytes(const std::string& data) { return std::string("\0\0\x08\x02\0\0\0\x02\0\0\0\x03", 12) + data; }
 
@@ -87,15 +78,17 @@ TEST_CASE("numbers of cells") {
 }
 
 TEST_CASE("IDX: header, data, and every way to be wrong") {
-  const IdxFile file = read_idx(Scratch(idx_bytes("abcdef")).path);
+  const IdxFile file = read_idx(testing::ScratchFile("", idx_bytes("abcdef")).path);
   CHECK(file.shape == std::vector<int64_t>{2, 3});
   CHECK(file.data == "abcdef");
-  CHECK_THROWS_WITH(read_idx(Scratch(idx_bytes("abcde")).path),
+  CHECK_THROWS_WITH(read_idx(testing::ScratchFile("", idx_bytes("abcde")).path),
                     doctest::Contains("ends early: 6 bytes of data are declared, 5 are there"));
-  CHECK_THROWS_WITH(read_idx(Scratch(idx_bytes("abcdefg")).path), doctest::Contains("behind the last element"));
-  CHECK_THROWS_WITH(read_idx(Scratch("PK\3\4").path), doctest::Contains("not an IDX file"));
-  CHECK_THROWS_WITH(read_idx(Scratch(std::string("\0\0\x08\x02\0\0", 6)).path), doctest::Contains("header ends early"));
-  CHECK_THROWS_WITH(read_idx(Scratch(std::string("\0\0\x77\x01\0\0\0\1x", 9)).path),
+  CHECK_THROWS_WITH(read_idx(testing::ScratchFile("", idx_bytes("abcdefg")).path),
+                    doctest::Contains("behind the last element"));
+  CHECK_THROWS_WITH(read_idx(testing::ScratchFile("", "PK\3\4").path), doctest::Contains("not an IDX file"));
+  CHECK_THROWS_WITH(read_idx(testing::ScratchFile("", std::string("\0\0\x08\x02\0\0", 6)).path),
+                    doctest::Contains("header ends early"));
+  CHECK_THROWS_WITH(read_idx(testing::ScratchFile("", std::string("\0\0\x77\x01\0\0\0\1x", 9)).path),
                     doctest::Contains("unknown element type"));
 }
 
@@ -103,21 +96,21 @@ TEST_CASE("a gzip file that is cut off is refused") {
   // gzip of "hello\n", then without its last ten bytes.
   const std::string whole(
       "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xcb\x48\xcd\xc9\xc9\xe7\x02\x00\x20\x30\x3a\x36\x06\x00\x00\x00", 26);
-  CHECK(read_file(Scratch(whole).path) == "hello\n");
-  CHECK_THROWS_AS(read_file(Scratch(whole.substr(0, 14)).path), FormatError);
+  CHECK(read_file(testing::ScratchFile("", whole).path) == "hello\n");
+  CHECK_THROWS_AS(read_file(testing::ScratchFile("", whole.substr(0, 14)).path), FormatError);
 }
 
 TEST_CASE("npy goes there and back, and pickles are refused") {
   NpyArray array{"F32", {2, 2}, std::string(16, '\1')};
   const std::string bytes = encode_npy(array);
-  const NpyArray back = read_npy(Scratch(bytes).path);
+  const NpyArray back = read_npy(testing::ScratchFile("", bytes).path);
   CHECK(back.dtype == "F32");
   CHECK(back.shape == array.shape);
   CHECK(back.data == array.data);
   CHECK(bytes.find('\n') % 64 == 63);
   std::string object = bytes;
   object.replace(object.find("<f4"), 3, "|O8");
-  CHECK_THROWS_AS(read_npy(Scratch(object).path), FormatError);
+  CHECK_THROWS_AS(read_npy(testing::ScratchFile("", object).path), FormatError);
 }
 
 TEST_CASE("PNG goes there and back") {

@@ -8,16 +8,11 @@
 #include <doctest/doctest.h>
 
 #include "doors/bytes.h"
+#include "doors/scratch.h"
 
 namespace ltr::doors {
 
 namespace {
-
-struct Scratch {
-  Scratch() : path((std::filesystem::temp_directory_path() / ("ltr-st-" + std::to_string(::getpid()))).string()) {}
-  ~Scratch() { std::remove(path.c_str()); }
-  std::string path;
-};
 
 void write(const std::string& path, const std::string& header, const std::string& data) {
   std::string bytes;
@@ -27,7 +22,7 @@ void write(const std::string& path, const std::string& header, const std::string
 
 /// The reason for which `header` and `data` are refused, "" if they are not.
 std::string refusal(const std::string& header, const std::string& data) {
-  const Scratch scratch;
+  const testing::ScratchFile scratch("", "");
   write(scratch.path, header, data);
   try {
     SafetensorsFile::open(scratch.path);
@@ -41,7 +36,7 @@ std::string refusal(const std::string& header, const std::string& data) {
 }  // namespace
 
 TEST_CASE("safetensors are written sorted, padded and read back") {
-  const Scratch scratch;
+  const testing::ScratchFile scratch("", "");
   const float wide[2] = {1.5f, -2.0f};
   const uint8_t narrow[3] = {1, 2, 3};
   const double widest = 0.1;
@@ -65,7 +60,7 @@ TEST_CASE("safetensors are written sorted, padded and read back") {
 }
 
 TEST_CASE("a digest takes in what is written, pieces and all") {
-  const Scratch scratch;
+  const testing::ScratchFile scratch("", "");
   const std::vector<float> values(300000, 0.25f);
   Sha256 digest;
   write_safetensors(
@@ -76,7 +71,7 @@ TEST_CASE("a digest takes in what is written, pieces and all") {
 }
 
 TEST_CASE("empty tensors and files without tensors are fine") {
-  const Scratch scratch;
+  const testing::ScratchFile scratch("", "");
   write_safetensors(scratch.path, {{"e", "F32", {0, 4}, nullptr, 0}}, {});
   CHECK(SafetensorsFile::open(scratch.path).tensors()[0].bytes == 0);
   write_safetensors(scratch.path, {}, {});
@@ -107,7 +102,7 @@ TEST_CASE("what is no safetensors file is refused with its place") {
           R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})",
           "ab")
           .find("overlaps") != std::string::npos);
-  const Scratch scratch;
+  const testing::ScratchFile scratch("", "");
   std::string bytes;
   put_le(bytes, uint64_t(1) << 40);
   std::ofstream(scratch.path, std::ios::binary) << bytes << "{}";

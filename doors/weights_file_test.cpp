@@ -10,6 +10,7 @@
 #include "doors/bytes.h"
 #include "doors/file.h"
 #include "doors/pickle.h"
+#include "doors/scratch.h"
 #include "doors/token_file.h"
 #include "doors/weight_plan.h"
 #include "doors/zip.h"
@@ -19,15 +20,6 @@ namespace ltr::doors {
 namespace {
 
 const std::string kInputs = LTR_SOURCE_DIR "/tests/doors/Inputs/";
-
-struct Scratch {
-  explicit Scratch(const std::string& name, const std::string& bytes)
-      : path((std::filesystem::temp_directory_path() / ("ltr-wf-" + std::to_string(::getpid()) + name)).string()) {
-    std::ofstream(path, std::ios::binary) << bytes;
-  }
-  ~Scratch() { std::filesystem::remove(path); }
-  std::string path;
-};
 
 template <class T>
 std::vector<T> values(WeightsFile& file, const std::string& name) {
@@ -47,7 +39,7 @@ const TensorEntry& entry(const WeightsFile& file, const std::string& name) {
   throw std::runtime_error("no " + name);
 }
 
-std::string refusal(const std::string& path) {
+std::string file_refusal(const std::string& path) {
   try {
     WeightsFile::open(path);
   } catch (const WeightsError& error) {
@@ -87,7 +79,7 @@ TEST_CASE("a checkpoint: its state_dict, or the part that is named") {
   CHECK(file.tensors().size() == 7);
   WeightsFile part = WeightsFile::open(kInputs + "checkpoint.ckpt#ema");
   CHECK(values<double>(part, "w") == std::vector<double>{1, 1});
-  CHECK(refusal(kInputs + "checkpoint.ckpt#other").find("no part other; it holds epoch, state_dict") !=
+  CHECK(file_refusal(kInputs + "checkpoint.ckpt#other").find("no part other; it holds epoch, state_dict") !=
         std::string::npos);
   CHECK(WeightsFile::exists(kInputs + "checkpoint.ckpt#ema"));
   CHECK(!WeightsFile::exists(kInputs + "none.ckpt#ema"));
@@ -98,21 +90,22 @@ TEST_CASE("a member of a safetensors file, by the names within it") {
       R"({"net.fc.weight":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"netto.bias":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})";
   const float numbers[] = {1.5F, 2.5F};
   const uint64_t size = header.size();
-  const Scratch file(".safetensors", std::string(reinterpret_cast<const char*>(&size), sizeof size) + header +
-                                         std::string(reinterpret_cast<const char*>(numbers), sizeof numbers));
+  const testing::ScratchFile file(".safetensors",
+                                  std::string(reinterpret_cast<const char*>(&size), sizeof size) + header +
+                                      std::string(reinterpret_cast<const char*>(numbers), sizeof numbers));
   CHECK(WeightsFile::exists(file.path + "#net"));
   WeightsFile member = WeightsFile::open(file.path + "#net");
   REQUIRE(member.tensors().size() == 1);
   CHECK(member.tensors()[0].name == "fc.weight");
   CHECK(values<float>(member, "fc.weight") == std::vector<float>{1.5F});
-  CHECK(refusal(file.path + "#body") == "none of its tensors is of body");
+  CHECK(file_refusal(file.path + "#body") == "none of its tensors is of body");
 }
 
 TEST_CASE("PyTorch files that are refused say why") {
-  CHECK(refusal(kInputs + "legacy.pt").find("plain pickle") != std::string::npos);
-  CHECK(refusal(LTR_SOURCE_DIR "/tests/corpus/data/runs_code.pt").find("os.system") != std::string::npos);
-  const Scratch cut(".pt", read_file(kInputs + "plain.pt").substr(0, 900));
-  CHECK(refusal(cut.path).find("cut off") != std::string::npos);
+  CHECK(file_refusal(kInputs + "legacy.pt").find("plain pickle") != std::string::npos);
+  CHECK(file_refusal(LTR_SOURCE_DIR "/tests/corpus/data/runs_code.pt").find("os.system") != std::string::npos);
+  const testing::ScratchFile cut(".pt", read_file(kInputs + "plain.pt").substr(0, 900));
+  CHECK(file_refusal(cut.path).find("cut off") != std::string::npos);
 }
 
 TEST_CASE("a flipped bit of a PyTorch file is refused, or changes nothing") {
@@ -131,7 +124,7 @@ TEST_CASE("a flipped bit of a PyTorch file is refused, or changes nothing") {
   for (size_t place = 0; place < whole.size(); ++place) {
     std::string bytes = whole;
     bytes[place] = char(bytes[place] ^ (1 << (place % 8)));
-    const Scratch scratch(".pt", bytes);
+    const testing::ScratchFile scratch(".pt", bytes);
     try {
       const auto read = all_of(scratch.path);
       CHECK_MESSAGE(read == undamaged, "byte ", place);
@@ -147,7 +140,7 @@ TEST_CASE("an archive that is written reads back, and equal entries are equal by
       {"a.npy", "one"}, {"größe.npy", std::string(70'000, 'x')}, {"empty.npy", ""}};
   const std::string bytes = encode_zip(entries);
   CHECK(bytes == encode_zip(entries));
-  const Scratch file(".npz", bytes);
+  const testing::ScratchFile file(".npz", bytes);
   const Mapping mapping(file.path);
   const std::vector<ZipEntry> found = read_zip(file.path, mapping);
   REQUIRE(found.size() == entries.size());
@@ -156,7 +149,7 @@ TEST_CASE("an archive that is written reads back, and equal entries are equal by
     CHECK(unpacked(file.path, mapping, found[i]) == entries[i].second);
     CHECK(has_its_crc(mapping, found[i]));
   }
-  const Scratch nothing(".npz", encode_zip({}));
+  const testing::ScratchFile nothing(".npz", encode_zip({}));
   CHECK(read_zip(nothing.path, Mapping(nothing.path)).empty());
 }
 
@@ -166,7 +159,7 @@ TEST_CASE("a storage that does not have its CRC is named, and one without a CRC 
   for (const ZipEntry& entry : read_zip("plain.pt", mapping)) {
     if (entry.name == "plain/data/0") bytes[entry.offset] ^= 1;
   }
-  const Scratch flipped(".pt", bytes);
+  const testing::ScratchFile flipped(".pt", bytes);
   WeightsFile file = WeightsFile::open(flipped.path);  // names and shapes are read alone
   CHECK_THROWS_WITH(file.bytes_of(entry(file, "a.weight")), "the bytes of plain/data/0 do not have their CRC-32");
   CHECK_THROWS_AS(file.bytes_of(entry(file, "a.turned")), WeightsError);
@@ -175,7 +168,7 @@ TEST_CASE("a storage that does not have its CRC is named, and one without a CRC 
   // As `torch.serialization.set_crc32_options(False)` lets PyTorch write it.
   for (size_t place = bytes.find("PK\1\2"); place < bytes.size(); place = bytes.find("PK\1\2", place + 1))
     bytes.replace(place + 16, 4, 4, '\0');
-  const Scratch without(".pt", bytes);
+  const testing::ScratchFile without(".pt", bytes);
   WeightsFile unknown = WeightsFile::open(without.path);
   CHECK(values<int64_t>(unknown, "b.count") == std::vector<int64_t>{7});
   CHECK(values<float>(unknown, "a.weight").size() == 12);
@@ -191,7 +184,7 @@ TEST_CASE("a damaged PyTorch file is an error, never a crash") {
       state = state * 1664525 + 1013904223;
       bytes[(state >> 8) % bytes.size()] = char(state >> 24);
     }
-    const Scratch scratch(".pt", bytes);
+    const testing::ScratchFile scratch(".pt", bytes);
     try {
       WeightsFile file = WeightsFile::open(scratch.path);
       for (const TensorEntry& tensor : file.tensors()) file.bytes_of(tensor);
@@ -258,7 +251,7 @@ TEST_CASE("tied weights may be stored under either name") {
 TEST_CASE("files of tokens, with and without a header") {
   std::string ids;
   for (const uint16_t id : {1, 50303, 65535}) put_le(ids, id);
-  const Scratch raw(".bin", ids);
+  const testing::ScratchFile raw(".bin", ids);
   const TokenFile plain(raw.path);
   int32_t out[3];
   plain.copy(0, plain.count(), out);
@@ -270,13 +263,13 @@ TEST_CASE("files of tokens, with and without a header") {
   header.resize(1024);
   std::string wide;
   for (const uint32_t id : {70000, 5}) put_le(wide, id);
-  const Scratch with_header(".bin", header + wide);
+  const testing::ScratchFile with_header(".bin", header + wide);
   const TokenFile second(with_header.path);
   second.copy(0, 1, out);
   CHECK(second.count() == 2);
   CHECK(out[0] == 70000);
-  CHECK_THROWS_AS(TokenFile(Scratch("a.bin", header + wide + wide).path), FormatError);
-  CHECK_THROWS_AS(TokenFile(Scratch("b.bin", "abc").path), FormatError);
+  CHECK_THROWS_AS(TokenFile(testing::ScratchFile("a.bin", header + wide + wide).path), FormatError);
+  CHECK_THROWS_AS(TokenFile(testing::ScratchFile("b.bin", "abc").path), FormatError);
 }
 
 }  // namespace ltr::doors

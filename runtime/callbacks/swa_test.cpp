@@ -15,7 +15,7 @@ namespace {
 
 double first(const Tensor& tensor) { return In(tensor)->detach()[0].item<double>(); }
 
-void set(const Tensor& tensor, double value) {
+void set_all(const Tensor& tensor, double value) {
   const NoGrad no_grad;
   In(tensor)->fill_(value);
 }
@@ -39,7 +39,7 @@ TEST_CASE("the mean of all that was taken in, and rates on their way") {
     CHECK(optimizer.rate(10 * epoch) == doctest::Approx(rate));
   }
   for (const double value : {1.0, 2.0, 6.0}) {
-    set(w, value);
+    set_all(w, value);
     swa.take_in();
   }
   swa.averages().put_in_place();
@@ -53,7 +53,7 @@ TEST_CASE("the mean of all that was taken in, and rates on their way") {
   Swa again(Value::call("Swa", {{"lr", 0.1, "", {}}}), root.state());
   LoadArchive load(saved);
   again.visit(load);
-  set(w, 11);
+  set_all(w, 11);
   again.take_in();
   again.averages().put_in_place();
   CHECK(first(w) == doctest::Approx(5));

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "doors/scratch.h"
 #include "runtime/checkpoint/folder.h"
 
 namespace ltr {
@@ -15,18 +16,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Folder {
-  Folder() {
-    char name[] = "/tmp/ltr-settler-XXXXXX";
-    path = ::mkdtemp(name);
-  }
-  ~Folder() { fs::remove_all(path); }
+struct Folder : testing::ScratchFolder {
   void make(const Str& name) const {
     fs::create_directory(path + "/" + name);
     std::ofstream(path + "/" + name + "/checkpoint.json") << "{}";
   }
   bool has(const Str& name) const { return fs::exists(path + "/" + name); }
-  Str path;
 };
 
 }  // namespace

@@ -9,15 +9,15 @@ namespace ltr::cli {
 namespace {
 
 /// A machine with `devices` fake GPUs.
-struct Given {
-  explicit Given(int64_t devices, int architecture = 90) : device(devices, architecture), count(devices) {}
+struct FakeMachine {
+  explicit FakeMachine(int64_t devices, int architecture = 90) : device(devices, architecture), count(devices) {}
   Machine machine() {
     return {[this] { return file; }, [this] { return count; },
             [this](const Str&) {
               return ++loaded, loads ? Plugin{&device, ""} : Plugin{nullptr, "libcudnn.so.9: not found"};
             }};
   }
-  Given(Given&&) = delete;
+  FakeMachine(FakeMachine&&) = delete;
   fake::FakeAccelerator device;
   Str file = "libltr_runtime_cuda.so";
   int64_t count;
@@ -34,7 +34,7 @@ DeviceWish wish_of(const Str& devices, const Str& precision, int64_t local_rank)
 }
 
 /// `cpu`, `cuda:1`, or the error's text and cure.
-Str outcome(Given&& given, const Str& devices, const Str& precision = "f32", int64_t local_rank = 0) {
+Str outcome(FakeMachine&& given, const Str& devices, const Str& precision = "f32", int64_t local_rank = 0) {
   const DeviceWish wish = wish_of(devices, precision, local_rank);
   try {
     const DeviceChoice choice = choose_device(wish, given.machine());
@@ -52,31 +52,31 @@ Str cure(const Str& devices) {
 }  // namespace
 
 TEST_CASE("auto is the first GPU, else the CPU") {
-  CHECK(outcome(Given(0), "auto") == "cpu");
-  CHECK(outcome(Given(2), "auto") == "cuda:0");
-  CHECK(outcome(Given(2), "auto", "f32", 1) == "cuda:1");
-  CHECK(outcome(Given(2), "cpu") == "cpu");
-  Given without(2);
+  CHECK(outcome(FakeMachine(0), "auto") == "cpu");
+  CHECK(outcome(FakeMachine(2), "auto") == "cuda:0");
+  CHECK(outcome(FakeMachine(2), "auto", "f32", 1) == "cuda:1");
+  CHECK(outcome(FakeMachine(2), "cpu") == "cpu");
+  FakeMachine without(2);
   without.file = "";
   CHECK(outcome(std::move(without), "auto") == "cpu");
 }
 
 TEST_CASE("a GPU that is not there is one error that says what is, and what would do") {
-  CHECK(outcome(Given(0), "cuda[8]") ==
+  CHECK(outcome(FakeMachine(0), "cuda[8]") ==
         Str("R2008: the topology box asks for cuda[8], but the NVIDIA driver shows no device here") + cure("cpu[8]"));
-  CHECK(outcome(Given(2), "cuda[8]") ==
+  CHECK(outcome(FakeMachine(2), "cuda[8]") ==
         Str("R2008: the topology box asks for cuda[8], but this machine has 2 of Fake 1000") + cure("cpu[8]"));
-  Given without(1);
+  FakeMachine without(1);
   without.file = "";
   CHECK(outcome(std::move(without), "cuda") == Str("R2008: the topology box asks for cuda, but this runtime was built "
                                                    "without CUDA; build Ltr with LTR_CUDA=ON ./bootstrap") +
                                                    cure("cpu"));
-  Given broken(1);
+  FakeMachine broken(1);
   broken.loads = false;
   CHECK(outcome(std::move(broken), "cuda") ==
         Str("R2008: the topology box asks for cuda, but the CUDA runtime cannot be loaded: libcudnn.so.9: not found") +
             cure("cpu"));
-  Given behind(0);
+  FakeMachine behind(0);
   behind.count = 1;
   CHECK(outcome(std::move(behind), "cuda") ==
         Str("R2008: the topology box asks for cuda, but CUDA finds no device: no driver") + cure("cpu"));
@@ -86,7 +86,7 @@ TEST_CASE("devices and precision that were typed are the place of their error") 
   DeviceWish wish = wish_of("cuda[8]", "f32", 0);
   wish.location = {"a.ltr", 3, 1};
   const auto refusal = [&](int64_t devices) {
-    Given given(devices);
+    FakeMachine given(devices);
     try {
       choose_device(wish, given.machine());
     } catch (const Error& error) {
@@ -111,7 +111,7 @@ TEST_CASE("devices and precision that were typed are the place of their error") 
 }
 
 TEST_CASE("ranks that are still to come are refused by what the driver knows, without loading anything") {
-  Given given(2);
+  FakeMachine given(2);
   const auto refusal = [&](const Str& devices, int64_t last) -> Str {
     try {
       check_devices(wish_of(devices, "f32", last), given.machine());
@@ -137,18 +137,18 @@ TEST_CASE("ranks that are still to come are refused by what the driver knows, wi
 }
 
 TEST_CASE("a GPU that is too old is refused before anything is allocated") {
-  CHECK(outcome(Given(1, 52), "cuda") ==
+  CHECK(outcome(FakeMachine(1, 52), "cuda") ==
         Str("R2008: Fake 1000 is sm_52; this LibTorch has code for sm_80, sm_90") + cure("cpu"));
-  CHECK(outcome(Given(1, 89), "cuda") == "cuda:0");  // runs the code of sm_80
-  CHECK(outcome(Given(1, 100), "cuda").starts_with("R2008"));
+  CHECK(outcome(FakeMachine(1, 89), "cuda") == "cuda:0");  // runs the code of sm_80
+  CHECK(outcome(FakeMachine(1, 100), "cuda").starts_with("R2008"));
 }
 
 TEST_CASE("a precision that the device lacks is refused") {
-  CHECK(outcome(Given(0), "auto", "f16")
+  CHECK(outcome(FakeMachine(0), "auto", "f16")
             .starts_with("R2008: precision f16 needs a GPU, and the topology box runs on the CPU here"));
-  CHECK(outcome(Given(0), "cpu", "tf32").starts_with("R2008: precision tf32 needs a GPU"));
-  CHECK(outcome(Given(1), "cuda", "f16") == "cuda:0");
-  CHECK(outcome(Given(1), "cuda", "tf32") == "cuda:0");
+  CHECK(outcome(FakeMachine(0), "cpu", "tf32").starts_with("R2008: precision tf32 needs a GPU"));
+  CHECK(outcome(FakeMachine(1), "cuda", "f16") == "cuda:0");
+  CHECK(outcome(FakeMachine(1), "cuda", "tf32") == "cuda:0");
 }
 
 }  // namespace ltr::cli

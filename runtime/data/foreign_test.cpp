@@ -1,5 +1,4 @@
 // What people give from outside: tensors as JSON, rows of `predict --read`.
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -8,8 +7,10 @@
 #include <doctest/doctest.h>
 
 #include "doors/json.h"
+#include "doors/scratch.h"
 #include "ltr/streams.h"
 #include "runtime/api/error.h"
+#include "runtime/data/expected.h"
 #include "runtime/data/foreign_tensor.h"
 #include "runtime/data/left_out.h"
 #include "runtime/data/rows_source.h"
@@ -19,16 +20,7 @@ namespace ltr {
 
 namespace {
 
-struct Scratch {
-  Scratch(const Str& ending, const Str& text)
-      : path((std::filesystem::temp_directory_path() / fmt::format("ltr-f-{}-{}{}", ::getpid(), count++, ending))
-                 .string()) {
-    std::ofstream(path, std::ios::binary) << text;
-  }
-  ~Scratch() { std::filesystem::remove(path); }
-  Str path;
-  static inline int count = 0;
-};
+using testing::error_of, testing::kData;
 
 at::Tensor read(const Str& text, at::ScalarType type = at::kLong) {
   return tensor_of_json(doors::parse_json(text, "--v"), type);
@@ -43,20 +35,8 @@ Str fault(const Str& text, at::ScalarType type = at::kLong) {
   return "";
 }
 
-Error error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error;
-  }
-  return Error("", "");
-}
-
 const Schema kPoint = {
     {"width", DType::Float, {}, "float"}, {"height", DType::Float, {}, "float"}, {"kind", DType::I64, {}, "int"}};
-
-class NoData : public Data {};
-const NoData kData;
 
 /// {width, height, kind} -> {x: float[2], y: i64}
 void split_point(const Data&, const Record& in, Record& out) {
@@ -72,7 +52,7 @@ void refuse_kind(const Data& data, const Record& in, Record& out) {
 }
 
 Stream points() {
-  const Scratch file(".csv", "width,height,kind\n1,2,0\n");
+  const testing::ScratchFile file(".csv", "width,height,kind\n1,2,0\n");
   return collate(map(csv(file.path, ",", {}, kPoint), &kData,
                      {split_point, {{"x", DType::F32, {2}, ""}, {"y", DType::I64, {}, ""}}, false, "split", {}}),
                  2, false);
@@ -108,49 +88,49 @@ TEST_CASE("numbers are neither rounded nor wrapped") {
 }
 
 TEST_CASE("rows from outside: unknown fields are not read, and refused when strict, with the one that was meant") {
-  const Scratch csv_file(".csv", "widht,height,kind,colour\n1,2,3,4\n");
+  const testing::ScratchFile csv_file(".csv", "widht,height,kind,colour\n1,2,3,4\n");
   const Error error = error_of([&] { read_rows(csv_file.path, kPoint, {true, true}); });
   CHECK(error.code == "R3002");
   CHECK(error.message.find("no field widht (did you mean width?), colour in the records") != Str::npos);
   CHECK(error.location.line == 0);
-  const Scratch json_file(".jsonl",
-                          "{\"width\": 1, \"height\": 2, \"kind\": 3}\n{\"width\": 1, \"hieght\": 2, \"kind\": 3}\n");
+  const testing::ScratchFile json_file(
+      ".jsonl", "{\"width\": 1, \"height\": 2, \"kind\": 3}\n{\"width\": 1, \"hieght\": 2, \"kind\": 3}\n");
   const Error second = error_of([&] { read_rows(json_file.path, kPoint, {true, true}); });
   CHECK(second.code == "R3002");
   CHECK(second.message.find(".jsonl:2: no field hieght (did you mean height?)") != Str::npos);
 }
 
 TEST_CASE("rows from outside: what is ignored, not finite, twice there or cut off is said with its place") {
-  const Scratch more(".csv", "width,colour,height,kind\n1,red,inf,0\n2,blue,,0\n");
+  const testing::ScratchFile more(".csv", "width,colour,height,kind\n1,red,inf,0\n2,blue,,0\n");
   const ForeignRows rows = read_rows(more.path, kPoint, {});
   CHECK(rows.ignored == std::vector<Str>{"colour"});
   CHECK(rows.not_finite.ends_with(".csv:2: the field height is inf; 2 numbers of this file are not finite"));
-  const Scratch wide(".jsonl", "{\"width\": 1e400, \"height\": 1, \"kind\": 0}\n");
+  const testing::ScratchFile wide(".jsonl", "{\"width\": 1e400, \"height\": 1, \"kind\": 0}\n");
   const Str reason = read_rows(wide.path, kPoint, {}).faults[0];
   CHECK(reason.find("number overflow parsing '1e400'") != Str::npos);
   CHECK(reason.find("json.exception") == Str::npos);
-  const Scratch large(".csv", "width,height,kind\n1,1e400,0\n1,2,0\n");
+  const testing::ScratchFile large(".csv", "width,height,kind\n1,1e400,0\n1,2,0\n");
   CHECK(read_rows(large.path, kPoint, {})
             .faults[0]
             .ends_with(".csv:2: the field height is \"1e400\", but float is wanted"));
-  const Scratch twice(
+  const testing::ScratchFile twice(
       ".jsonl",
       "{\"width\": 1, \"height\": 2, \"kind\": 3}\n{\"width\": 1, \"height\": 2, \"height\": 4, \"kind\": 3}\n");
   CHECK(read_rows(twice.path, kPoint, {})
             .faults[1]
             .ends_with(".jsonl:2: the name \"height\" stands twice in one object"));
-  const Scratch open(".csv", "width,height,kind\n1,2,3\n1,\"2,3\n");
+  const testing::ScratchFile open(".csv", "width,height,kind\n1,2,3\n1,\"2,3\n");
   const Error error = error_of([&] { read_rows(open.path, kPoint, {}); });
   CHECK(error.message.find(open.path + ":3: ") != Str::npos);
 }
 
 TEST_CASE("rows from outside: a row that a map refuses has a fault of its own, but not for what nobody needs") {
-  const Scratch own(".csv", "width,height,kind\n1,2,0\n3,4,1\n");
+  const testing::ScratchFile own(".csv", "width,height,kind\n1,2,0\n3,4,1\n");
   const Stream like =
       collate(map(csv(own.path, ",", {}, kPoint), &kData,
                   {refuse_kind, {{"x", DType::F32, {2}, ""}, {"y", DType::I64, {}, ""}}, false, "refuse", {}}),
               2, false);
-  const Scratch file(".csv", "width,height,kind\n1,2,9\n-1,2,0\n5,6,1\n");
+  const testing::ScratchFile file(".csv", "width,height,kind\n1,2,9\n-1,2,0\n5,6,1\n");
   Record batch;
   take_left_out();
   ForeignRows labelled = read_rows(file.path, kPoint, {});
@@ -174,18 +154,18 @@ TEST_CASE("rows from outside: a row that a map refuses has a fault of its own, b
 }
 
 TEST_CASE("rows from outside: a field may be missing only where the prediction does not hang on it") {
-  const Scratch file(".csv", "height\n2\n3\n");
+  const testing::ScratchFile file(".csv", "height\n2\n3\n");
   const ForeignRows rows = read_rows(file.path, kPoint, {});
   CHECK(rows.absent == std::vector<size_t>{0, 2});
   CHECK(use_of_fields(points(), rows, {"x"}).missed == std::vector<size_t>{0});
   CHECK(use_of_fields(points(), rows, {"x", "y"}).missed == std::vector<size_t>{0, 2});
   CHECK(use_of_fields(points(), rows, {"y"}).missed == std::vector<size_t>{2});
-  const Scratch whole(".csv", "width,height\nnan,2\n");
+  const testing::ScratchFile whole(".csv", "width,height\nnan,2\n");
   CHECK(use_of_fields(points(), read_rows(whole.path, kPoint, {}), {"x"}).missed.empty());
 }
 
 TEST_CASE("rows from outside: a row that does not fit is a fault in its place, or an error when strict") {
-  const Scratch file(".csv", "width,height,kind\n1,2,3\n1,wide,3\n1,2\n4,5,6.5\n7,8,9\n");
+  const testing::ScratchFile file(".csv", "width,height,kind\n1,2,3\n1,wide,3\n1,2\n4,5,6.5\n7,8,9\n");
   const ForeignRows rows = read_rows(file.path, kPoint, {});
   REQUIRE(rows.faults.size() == 5);
   CHECK(rows.faults[0].empty());
@@ -200,8 +180,9 @@ TEST_CASE("rows from outside: a row that does not fit is a fault in its place, o
   const Error error = error_of([&] { read_rows(file.path, kPoint, {true, true}); });
   CHECK(error.code == "R3003");
   CHECK(error.message.find(".csv:3: the field height is") != Str::npos);
-  const Scratch lines(".jsonl", "{\"width\": 1, \"height\": 2, \"kind\": 3}\n[1]\n{\"width\": 1, \"kind\": 3}\n" +
-                                    Str(100, '[') + "\n");
+  const testing::ScratchFile lines(
+      ".jsonl",
+      "{\"width\": 1, \"height\": 2, \"kind\": 3}\n[1]\n{\"width\": 1, \"kind\": 3}\n" + Str(100, '[') + "\n");
   const ForeignRows more = read_rows(lines.path, kPoint, {});
   CHECK(more.faults[1].ends_with(":2: no JSON object"));
   CHECK(more.faults[2].ends_with(":3: the field height is missing"));

@@ -1,5 +1,4 @@
 // Bad records, names of records, and the facts of files that a resume compares.
-#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
@@ -11,8 +10,10 @@
 
 #include "doors/file.h"
 #include "doors/image_file.h"
+#include "doors/scratch.h"
 #include "ltr/streams.h"
 #include "runtime/api/error.h"
+#include "runtime/data/expected.h"
 #include "runtime/data/loader.h"
 #include "runtime/data/paths.h"
 #include "runtime/data/stream.h"
@@ -22,25 +23,9 @@ namespace ltr {
 
 namespace {
 
+using testing::error_of, testing::kData;
+
 namespace fs = std::filesystem;
-
-struct Folder {
-  Folder() : path((fs::temp_directory_path() / fmt::format("ltr-r-{}-{}", ::getpid(), count++)).string()) {
-    fs::create_directories(path);
-  }
-  ~Folder() { fs::remove_all(path); }
-  Str write(const Str& name, const Str& bytes) const {
-    const Str file = path + "/" + name;
-    fs::create_directories(fs::path(file).parent_path());
-    std::ofstream(file, std::ios::binary) << bytes;
-    return file;
-  }
-  Str path;
-  static inline int count = 0;
-};
-
-class NoData : public Data {};
-const NoData kData;
 
 const Schema kRow = {{"n", DType::I64, {}, "int"}};
 
@@ -49,22 +34,13 @@ void same(const Data&, const Record& in, Record& out) { out[0].whole = in[0].who
 /// {image, label} -> {size: int}
 void measure(const Data&, const Record& in, Record& out) { out[0].whole = aten(in[0].tensor).numel(); }
 
-std::vector<int64_t> numbers(const Stream& stream) {
+std::vector<int64_t> whole_numbers(const Stream& stream) {
   std::vector<int64_t> out;
   Record record;
   for (int64_t i = 0; i < stream.state()->size(); ++i) {
     if (stream.state()->read({0, i}, record)) out.push_back(record[0].whole);
   }
   return out;
-}
-
-Error error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error;
-  }
-  return Error("", "");
 }
 
 data::LoaderOptions options(int workers) {
@@ -87,7 +63,7 @@ const Str kPhoto = LTR_SOURCE_DIR "/tests/doors/Inputs/photo.jpg";
 }  // namespace
 
 TEST_CASE("a bad cell of a CSV stops the start with file and line, unless such records are left out") {
-  const Folder folder;
+  const testing::ScratchFolder folder;
   const Str path = folder.write("x.csv", "n\n1\nx\n3\n\n,\n5\n");
   const Stream rows = csv(path, ",", {}, kRow);
   const Error error = error_of([&] { data::Loader(collate(rows, 2, false), options(0)); });
@@ -98,14 +74,14 @@ TEST_CASE("a bad cell of a CSV stops the start with file and line, unless such r
   take_left_out();
   const Stream skipping = map(rows, &kData, {same, kRow, false, "same", {}}, 2);
   data::Loader loader(collate(skipping, 10, false), options(0));
-  CHECK(numbers(skipping) == std::vector<int64_t>{1, 3, 5});
+  CHECK(whole_numbers(skipping) == std::vector<int64_t>{1, 3, 5});
   CHECK(error_of([&] { map(rows, &kData, {same, kRow, false, "same", {}}, -1); }).code == "R2004");
   CHECK(told() == std::vector<Str>{path + ":3 | the field n is \"x\", but int is wanted",
                                    path + ":6 | 2 fields, but the header has 1"});
 }
 
 TEST_CASE("filter and split by a field leave a bad record to who reads it") {
-  const Folder folder;
+  const testing::ScratchFolder folder;
   const Str path = folder.write("x.csv", "n\n1\nx\n3\n");
   const FilterInfo odd{[](const Data&, const Record& in) { return in[0].whole % 2 == 1; }, "odd", {}};
   const Stream filtered = filter(csv(path, ",", {}, kRow), &kData, odd);
@@ -115,27 +91,27 @@ TEST_CASE("filter and split by a field leave a bad record to who reads it") {
 }
 
 TEST_CASE("an image that cannot be decoded is R3003 with its file, or left out by on_bad = skip") {
-  const Folder folder;
+  const testing::ScratchFolder folder;
   const Str whole = doors::read_file(kPhoto);
   folder.write("cat/a.jpg", whole);
   const Str cut = folder.write("cat/b.jpg", whole.substr(0, 700));
   folder.write("dog/c.jpg", whole);
   const Schema out = {{"n", DType::I64, {}, "int"}};
   const Stream images = image_folder(folder.path, 3);
-  const Error error = error_of([&] { numbers(map(images, &kData, {measure, out, false, "measure", {}})); });
+  const Error error = error_of([&] { whole_numbers(map(images, &kData, {measure, out, false, "measure", {}})); });
   CHECK(error.code == "R3003");
   CHECK(error.message.find(cut) != Str::npos);
 
   take_left_out();
   const Stream skipping = map(images, &kData, {measure, out, false, "measure", {}}, 1);
-  CHECK(numbers(skipping).size() == 2);
+  CHECK(whole_numbers(skipping).size() == 2);
   const std::vector<Str> left_out = told();
   REQUIRE(left_out.size() == 1);
   CHECK(left_out[0].starts_with(cut + " | "));
 }
 
 TEST_CASE("an image folder passes over nothing in silence") {
-  const Folder folder;
+  const testing::ScratchFolder folder;
   const Str whole = doors::read_file(kPhoto);
   folder.write("cat/a.jpg", whole);
   folder.write(".git/config", "");
@@ -155,7 +131,7 @@ TEST_CASE("an image folder passes over nothing in silence") {
 }
 
 TEST_CASE("the records of a batch are named in the order of its samples") {
-  const Folder folder;
+  const testing::ScratchFolder folder;
   Str text = "n\n";
   for (int i = 0; i < 20; ++i) text += i % 5 == 3 ? "bad\n" : std::to_string(i) + "\n";
   const Str path = folder.write("x.csv", text);
@@ -177,7 +153,7 @@ TEST_CASE("the records of a batch are named in the order of its samples") {
 }
 
 TEST_CASE("a file's fingerprint hangs on its bytes alone, and every one of them counts") {
-  const Folder folder;
+  const testing::ScratchFolder folder;
   Str text = "n\n";
   for (int i = 0; i < 400'000; ++i) text += std::to_string(1'000'000 + i) + "\n";
   const Str first = folder.write("a.csv", text);
@@ -199,12 +175,12 @@ TEST_CASE("a file's fingerprint hangs on its bytes alone, and every one of them 
 }
 
 TEST_CASE("the sounds of a pattern are one entry, whose fingerprint hangs on names and sizes") {
-  const Folder one, two;
-  for (const Folder* folder : {&one, &two}) {
+  const testing::ScratchFolder one, two;
+  for (const testing::ScratchFolder* folder : {&one, &two}) {
     folder->write("a/1.wav", "not read yet");
     folder->write("b/2.wav", folder == &one ? "read later" : "read never");
   }
-  const auto facts = [](const Folder& folder) {
+  const auto facts = [](const testing::ScratchFolder& folder) {
     Option<OpenedFile> found;
     for (const OpenedFile& file : opened_files()) {
       CHECK_FALSE(file.path.ends_with("/1.wav"));
@@ -213,7 +189,7 @@ TEST_CASE("the sounds of a pattern are one entry, whose fingerprint hangs on nam
     REQUIRE(found.has_value());
     return *found;
   };
-  for (const Folder* folder : {&one, &two}) audio(folder->path + "/*/*.wav");
+  for (const testing::ScratchFolder* folder : {&one, &two}) audio(folder->path + "/*/*.wav");
   CHECK(facts(one).records == 2);
   CHECK(facts(one).bytes == 22);
   CHECK(facts(one).fingerprint.size() == 64);
@@ -227,8 +203,8 @@ TEST_CASE("the sounds of a pattern are one entry, whose fingerprint hangs on nam
 }
 
 TEST_CASE("a folder's fingerprint hangs on names and sizes below it") {
-  const Folder one, two;
-  for (const Folder* folder : {&one, &two}) folder->write("cat/a.jpg", doors::read_file(kPhoto));
+  const testing::ScratchFolder one, two;
+  for (const testing::ScratchFolder* folder : {&one, &two}) folder->write("cat/a.jpg", doors::read_file(kPhoto));
   two.write("cat/b.jpg", doors::read_file(kPhoto));
   image_folder(one.path, 3);
   image_folder(two.path, 3);

@@ -1,4 +1,3 @@
-#include <unistd.h>
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -8,9 +7,11 @@
 
 #include <doctest/doctest.h>
 
+#include "doors/scratch.h"
 #include "ltr/ops.h"
 #include "ltr/streams.h"
 #include "runtime/api/error.h"
+#include "runtime/data/expected.h"
 #include "runtime/data/loader.h"
 #include "runtime/data/permutation.h"
 #include "runtime/data/rows_source.h"
@@ -24,17 +25,7 @@ namespace ltr {
 
 namespace {
 
-struct Scratch {
-  explicit Scratch(const Str& text, const Str& ending = ".csv")
-      : path((std::filesystem::temp_directory_path() / ("ltr-s-" + std::to_string(::getpid()) + ending)).string()) {
-    std::ofstream(path, std::ios::binary) << text;
-  }
-  ~Scratch() { std::filesystem::remove(path); }
-  Str path;
-};
-
-class NoData : public Data {};
-const NoData kData;
+using testing::error_of, testing::kData;
 
 const Schema kNumber = {{"i", DType::I64, {}, "int"}};
 
@@ -88,24 +79,6 @@ std::vector<int64_t> drain(const Stream& stream, int workers, int64_t first = 0)
   return out;
 }
 
-Str code_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.code;
-  }
-  return "";
-}
-
-Str message_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.message;
-  }
-  return "";
-}
-
 }  // namespace
 
 TEST_CASE("a permutation is a bijection for every size, and keys give different ones") {
@@ -157,14 +130,14 @@ TEST_CASE("split by counts, by shares, at random; parts are disjoint and whole")
   CHECK(sorted(all) == numbers(range(50)));
   CHECK(numbers(random[0]) != numbers(split(range(50), Ints{30, 20}, 8, std::nullopt)[0]));
   CHECK(split(range(7), Floats{0.5, 0.5}, std::nullopt, std::nullopt)[0].state()->size() == 4);
-  CHECK(code_of([] { split(range(5), Ints{4, 2}, std::nullopt, std::nullopt); }) == "R3005");
-  CHECK(code_of([] { split(range(5), Floats{0.9, 0.2}, std::nullopt, std::nullopt); }) == "R2004");
+  CHECK(error_of([] { split(range(5), Ints{4, 2}, std::nullopt, std::nullopt); }).code == "R3005");
+  CHECK(error_of([] { split(range(5), Floats{0.9, 0.2}, std::nullopt, std::nullopt); }).code == "R2004");
 }
 
 TEST_CASE("a stratified split spreads every value evenly") {
   Str text = "n,kind\n";
   for (int i = 0; i < 60; ++i) text += std::to_string(i) + (i < 40 ? ",a\n" : ",b\n");
-  const Scratch file(text);
+  const testing::ScratchFile file(".csv", text);
   const Stream rows = csv(file.path, ",", {}, {{"n", DType::I64, {}, "int"}, {"kind", DType::U8, {}, "str"}});
   const auto parts = split(rows, Floats{0.75, 0.25}, 1, Str("kind"));
   const auto small = numbers(parts[1]);
@@ -180,9 +153,9 @@ TEST_CASE("take, skip, shard, concat, zip, repeat") {
   CHECK(numbers(repeat(range(2), 2)) == std::vector<int64_t>{0, 1, 0, 1});
   CHECK(numbers(repeat(shuffle(range(40), 1), 2)).size() == 80);
   CHECK(repeat(range(2), std::nullopt).state()->size() == kEndless);
-  CHECK(code_of([] { zip(range(2), range(3), "equal"); }) == "R3005");
+  CHECK(error_of([] { zip(range(2), range(3), "equal"); }).code == "R3005");
   CHECK(zip(range(2), range(3), "cycle").state()->size() == 3);
-  CHECK(code_of([] { shuffle(repeat(range(2), std::nullopt), 1); }) == "R3005");
+  CHECK(error_of([] { shuffle(repeat(range(2), std::nullopt), 1); }).code == "R3005");
 }
 
 TEST_CASE("selects over selects: what each leaves out has a place of its own") {
@@ -260,7 +233,7 @@ TEST_CASE("endless streams go on over epochs") {
       collate(map(repeat(range(6), std::nullopt), &kData, {square, kSquare, false, "", {}}), 4, false);
   data::LoaderOptions options;
   options.batch = {{"x", DType::I64, {-1, 2}, ""}};
-  CHECK(code_of([&] { data::Loader(stream, options).batches(0); }) == "R3005");
+  CHECK(error_of([&] { data::Loader(stream, options).batches(0); }).code == "R3005");
   options.steps_per_epoch = 2;
   data::Loader loader(stream, options);
   CHECK(loader.batches(0) == 2);
@@ -274,8 +247,8 @@ TEST_CASE("bad records stop with their place, or are left out and counted") {
   const Schema out = {{"i", DType::I64, {}, "int"}};
   const MapInfo info{fail_on_7, out, false, "check", {"x.ltr", 3, 1}};
   const auto read_all = [&](const Option<int64_t>& skip_bad) { numbers(map(range(30), &kData, info, skip_bad)); };
-  CHECK(message_of([&] { read_all(std::nullopt); }) == "record 7: seven");
-  CHECK(code_of([&] { read_all(std::nullopt); }) == "R3003");
+  CHECK(error_of([&] { read_all(std::nullopt); }).message == "record 7: seven");
+  CHECK(error_of([&] { read_all(std::nullopt); }).code == "R3003");
   const Stream skipping = map(range(30), &kData, info, 3);
   CHECK(numbers(skipping).size() == 27);
   CHECK(numbers(skipping).size() == 27);
@@ -329,7 +302,7 @@ TEST_CASE(
     options.batch = {{"x", DType::I64, {-1, 2}, ""}};
     data::Loader other(stream, options);
     other.start(0);
-    CHECK(code_of([&] { other.next(plain); }) == "R3002");
+    CHECK(error_of([&] { other.next(plain); }).code == "R3002");
   }
 }
 
@@ -350,41 +323,42 @@ TEST_CASE("limits, overfit, empty streams") {
   loader.next(batch);
   CHECK(batch.fields[0].narrow(0, 3, 1).narrow(1, 0, 1).item_int() == 3);
   CHECK_FALSE(loader.next(batch));
-  CHECK(code_of([&] { data::Loader(collate(take(range(5), 0), 2, false), options).batches(0); }) == "R3005");
-  CHECK(code_of([&] { data::Loader(range(5), options); }) == "R3002");
+  CHECK(error_of([&] { data::Loader(collate(take(range(5), 0), 2, false), options).batches(0); }).code == "R3005");
+  CHECK(error_of([&] { data::Loader(range(5), options); }).code == "R3002");
 }
 
 TEST_CASE("csv: columns by name, cells with their place") {
   const Schema schema = {{"b", DType::Float, {}, "float"}, {"a", DType::I64, {}, "int"}};
-  const Scratch good("a,skipped,b\n1,x,2.5\n3,y,\n");
+  const testing::ScratchFile good(".csv", "a,skipped,b\n1,x,2.5\n3,y,\n");
   Record record;
   const Stream stream = csv(good.path, ",", {}, schema);
   stream.state()->read({0, 1}, record);
   CHECK(std::isnan(record[0].real));
   CHECK(record[1].whole == 3);
-  CHECK(message_of([&] {
-          csv(Scratch("a,b\n1,2\nx,3\n").path, ",", {}, schema).state()->check();
-        }).ends_with(".csv:3: the field a is \"x\", but int is wanted"));
-  CHECK(message_of([&] {
-          csv(Scratch("a,b\n1\n").path, ",", {}, schema).state()->check();
-        }).ends_with(":2: 1 fields, but the header has 2"));
-  CHECK(code_of([&] { csv(Scratch("a,c\n1,2\n").path, ",", {}, schema); }) == "R3002");
-  CHECK(code_of([&] { csv(Scratch("a,b\n,2\n").path, ",", {}, schema).state()->check(); }) == "R3003");
-  CHECK(code_of([&] { csv("/nowhere/x.csv", ",", {}, schema); }) == "R3001");
-  CHECK(code_of([&] { csv(Scratch("a,b,a\n1,2,3\n").path, ",", {}, schema); }) == "R3002");
-  CHECK(code_of([&] { csv(Scratch("a,b\n\"1,2\n").path, ",", {}, schema); }) == "R3003");
+  CHECK(error_of([&] {
+          csv(testing::ScratchFile(".csv", "a,b\n1,2\nx,3\n").path, ",", {}, schema).state()->check();
+        }).message.ends_with(".csv:3: the field a is \"x\", but int is wanted"));
+  CHECK(error_of([&] {
+          csv(testing::ScratchFile(".csv", "a,b\n1\n").path, ",", {}, schema).state()->check();
+        }).message.ends_with(":2: 1 fields, but the header has 2"));
+  CHECK(error_of([&] { csv(testing::ScratchFile(".csv", "a,c\n1,2\n").path, ",", {}, schema); }).code == "R3002");
+  CHECK(error_of([&] { csv(testing::ScratchFile(".csv", "a,b\n,2\n").path, ",", {}, schema).state()->check(); }).code ==
+        "R3003");
+  CHECK(error_of([&] { csv("/nowhere/x.csv", ",", {}, schema); }).code == "R3001");
+  CHECK(error_of([&] { csv(testing::ScratchFile(".csv", "a,b,a\n1,2,3\n").path, ",", {}, schema); }).code == "R3002");
+  CHECK(error_of([&] { csv(testing::ScratchFile(".csv", "a,b\n\"1,2\n").path, ",", {}, schema); }).code == "R3003");
 }
 
 TEST_CASE("text_chars: ids by code point, vocabulary, windows") {
-  const Scratch file("hé\nah", ".txt");
+  const testing::ScratchFile file(".txt", "hé\nah");
   const Stream stream = text_chars(file.path);
   CHECK(character_count(stream) == 4);
   CHECK(stream.state()->size() == 5);
   Record record;
   window(stream, 5, 5).state()->read({0, 0}, record);
   CHECK(at::equal(aten(record[0].tensor), at::tensor({2, 3, 0, 1, 2}, at::kLong)));
-  CHECK(code_of([] { text_chars(Scratch("a\xff", ".txt").path); }) == "R3003");
-  CHECK(code_of([] { character_count(range(3)); }) == "R3002");
+  CHECK(error_of([] { text_chars(testing::ScratchFile(".txt", "a\xff").path); }).code == "R3003");
+  CHECK(error_of([] { character_count(range(3)); }).code == "R3002");
 }
 
 TEST_CASE("named data: a missing file names all places and what belongs there") {
@@ -436,7 +410,7 @@ TEST_CASE("streams are one only if the forms of their fields are") {
 
 TEST_CASE("rows from outside pass through the maps of a stream") {
   const Stream stream = collate(map(shuffle(range(10), 1), &kData, {square, kSquare, false, "", {}}), 4, true);
-  const Scratch rows("{\"i\": 3}\n\n{\"i\": 5}\n", ".jsonl");
+  const testing::ScratchFile rows(".jsonl", "{\"i\": 3}\n\n{\"i\": 5}\n");
   const Stream replaced = stream.state()->rebuilt(read_rows(rows.path, stream.state()->source()->schema(), {}).stream);
   Record record;
   replaced.state()->read({0, 0}, record);

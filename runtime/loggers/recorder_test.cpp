@@ -8,20 +8,13 @@
 
 #include <doctest/doctest.h>
 
+#include "doors/scratch.h"
 #include "runtime/api/error.h"
 #include "runtime/loggers/make.h"
 
 namespace ltr::loggers {
 
 namespace {
-
-struct Folder {
-  Folder() : path((std::filesystem::temp_directory_path() / ("ltr-log-" + std::to_string(::getpid()))).string()) {
-    std::filesystem::create_directories(path);
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-  Str path;
-};
 
 Str text_of_file(const Str& path) {
   std::stringstream text;
@@ -61,7 +54,7 @@ class Slow : public Logger {
 }  // namespace
 
 TEST_CASE("metrics.csv: fixed columns, one row per step, blanks, shortest numbers") {
-  const Folder folder;
+  const testing::ScratchFolder folder;
   const auto recorder = record(folder.path);
   recorder->columns({"train/loss", "val/loss"});
   recorder->scalars(1, 0, {{"train/loss", 0.1}});
@@ -74,7 +67,7 @@ TEST_CASE("metrics.csv: fixed columns, one row per step, blanks, shortest number
 }
 
 TEST_CASE("a resumed metrics.csv equals an undisturbed one") {
-  const Folder folder;
+  const testing::ScratchFolder folder;
   auto recorder = record(folder.path);
   recorder->columns({"a"});
   for (int64_t step = 1; step <= 5; ++step) recorder->scalars(step, 0, {{"a", double(step)}});
@@ -90,7 +83,7 @@ TEST_CASE("a resumed metrics.csv equals an undisturbed one") {
 }
 
 TEST_CASE("metrics.csv goes on by name: new columns are empty in old rows, gone ones stay") {
-  const Folder folder;
+  const testing::ScratchFolder folder;
   auto recorder = record(folder.path);
   recorder->columns({"a", "b"});
   for (int64_t step = 1; step <= 3; ++step)

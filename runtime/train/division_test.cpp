@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 
+#include "doors/scratch.h"
 #include "runtime/callbacks/grad_norm.h"
 #include "runtime/checkpoint/folder.h"
 #include "runtime/checkpoint/load.h"
@@ -103,12 +104,6 @@ std::map<Str, at::Tensor> put_together(StoredState state) {
   for (const auto& [name, parted] : state.parted) state.tensors.emplace(name, parted.whole());
   return std::move(state.tensors);
 }
-
-struct Folder {
-  Folder() { fs::create_directories(path); }
-  ~Folder() { fs::remove_all(path); }
-  const Str path = (fs::temp_directory_path() / fmt::format("ltr-division-{}", getpid())).string();
-};
 
 /// Weights for each layer by itself.
 DivisionPlan dividing(Divides what, int64_t replicas = 1) { return {what, "Linear", replicas}; }
@@ -316,7 +311,7 @@ TEST_CASE("divided weights have no memory of their own, and a graph keeps none o
 
 TEST_CASE(
     "a checkpoint that ranks write in parts is one of the whole: any division and number of ranks goes on from it") {
-  const Folder folder;
+  const testing::ScratchFolder folder;
   Course course;
   course.callbacks.push_back(Value::call("Ema", {{"decay", 0.5, "float", {}}}));
   for (const char* rule : {"NAdam", "Adafactor"}) {
@@ -355,7 +350,7 @@ TEST_CASE(
 }
 
 TEST_CASE("each rank writes its part of a checkpoint, and half a set is refused by name") {
-  const Folder folder;
+  const testing::ScratchFolder folder;
   Course course;
   course.plan = dividing(Divides::Weights);
   course.run_dir = folder.path;

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "doors/scratch.h"
 #include "runtime/checkpoint/folder.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/host_read.h"
@@ -73,15 +74,6 @@ RunRequest Run::request(const Ranks& ranks) {
 namespace {
 
 Value call(const char* name, std::vector<Argument> arguments) { return Value::call(name, std::move(arguments)); }
-
-struct Folder {
-  Folder() : path((fs::temp_directory_path() / fmt::format("ltr-test-{}-{}", getpid(), counter++)).string()) {
-    fs::create_directories(path);
-  }
-  ~Folder() { fs::remove_all(path); }
-  Str path;
-  static inline int counter = 0;
-};
 
 std::vector<float> bits(const ModelRoot& root) {
   std::vector<float> all;
@@ -170,7 +162,7 @@ TEST_CASE("a resumed run ends with the bits of the undisturbed one") {
       RunRequest request = run.request();
       return fit(request);
     };
-    Folder whole_folder, resumed_folder;
+    testing::ScratchFolder whole_folder, resumed_folder;
     Run whole(options), resumed(options);
     const FitReport expected = run(whole, whole_folder.path, "");
     const Str saved = fmt::format("{}/checkpoints/step{:07}", whole_folder.path, stop_at);
@@ -203,7 +195,7 @@ TEST_CASE("a run has begun when everything is accepted, and not before") {
 }
 
 TEST_CASE("Checkpoint keeps the best and the newest") {
-  Folder folder;
+  testing::ScratchFolder folder;
   Run run;
   run.trainer.epochs = 6;
   run.run_dir = folder.path;
@@ -346,7 +338,7 @@ TEST_CASE("a round weighs its batches as `weigh` says") {
 }
 
 TEST_CASE("SIGINT finishes the window, saves, and says 130") {
-  Folder folder;
+  testing::ScratchFolder folder;
   Run run;
   run.run_dir = folder.path;
   run.trainer.checkpoint = true;

@@ -22,12 +22,12 @@ Str said_by(auto act) {
   dup2(ends[1], STDERR_FILENO);
   act();
   dup2(before, STDERR_FILENO);
-  close(before);
-  close(ends[1]);
+  ::close(before);
+  ::close(ends[1]);
   Str text;
   char part[4096];
   for (ssize_t count = 0; (count = read(ends[0], part, sizeof part)) > 0;) text.append(part, size_t(count));
-  close(ends[0]);
+  ::close(ends[0]);
   return text;
 }
 

@@ -17,7 +17,7 @@ namespace ltr::plan {
 namespace {
 
 /// That bf16 has.
-Tensor drawn(const Ints& sizes, uint64_t seed) {
+Tensor drawn_narrow(const Ints& sizes, uint64_t seed) {
   at::Generator generator = at::globalContext().defaultGenerator(at::kCPU).clone();
   generator.set_current_seed(seed);
   return give((at::rand(sizes, generator) * 2 - 1).to(at::kBFloat16).to(at::kFloat));
@@ -27,7 +27,7 @@ Tensor drawn(const Ints& sizes, uint64_t seed) {
 double difference(const std::vector<Ints>& sizes, const std::function<Tensors(const Tensors&)>& step) {
   const ModeScope mode(true, false);
   Tensors inputs;
-  for (size_t i = 0; i < sizes.size(); ++i) inputs.push_back(drawn(sizes[i], i + 1));
+  for (size_t i = 0; i < sizes.size(); ++i) inputs.push_back(drawn_narrow(sizes[i], i + 1));
   Recorder recorder;
   std::vector<ValueId> ids, results;
   std::vector<at::Tensor> wanted;
