@@ -10,7 +10,7 @@ namespace ltr {
 namespace {
 
 /// Numbers of about 1, in f32, that hang on `key` alone.
-at::Tensor wave(at::IntArrayRef shape, double key) {
+at::Tensor waves(at::IntArrayRef shape, double key) {
   const at::Tensor places = at::arange(c10::multiply_integers(shape), at::kDouble);
   return (places * 0.731 + key).sin().reshape(shape).to(at::kFloat);
 }
@@ -29,11 +29,11 @@ TEST_CASE("a product is the one of f64 to the last digits, at every size and str
                                 {257, 129, 131},
                                 {1, 4096, 1024},
                                 {0, 5, 7}}) {
-    const at::Tensor a = wave({m, k}, 1);
-    const at::Tensor b = wave({n, k}, 2);
-    const at::Tensor bias = wave({n}, 3);
-    const at::Tensor turned_a = wave({k, m}, 4).t();
-    const at::Tensor turned_b = wave({k, n}, 5).t();
+    const at::Tensor a = waves({m, k}, 1);
+    const at::Tensor b = waves({n, k}, 2);
+    const at::Tensor bias = waves({n}, 3);
+    const at::Tensor turned_a = waves({k, m}, 4).t();
+    const at::Tensor turned_b = waves({k, n}, 5).t();
     for (const auto& [left, right] : {std::pair{a, b}, {turned_a, b}, {a, turned_b}, {turned_a, turned_b}}) {
       const at::Tensor wide = left.to(at::kDouble).mm(right.to(at::kDouble).t());
       CHECK(product(left, right).sizes() == at::IntArrayRef({m, n}));
@@ -47,11 +47,11 @@ TEST_CASE("a product is the one of f64 to the last digits, at every size and str
 
 TEST_CASE("a large linear node has the gradients of f64") {
   for (const std::vector<int64_t>& shape : {std::vector<int64_t>{512, 96}, {8, 64, 96}, {96}}) {
-    const at::Tensor x = wave(shape, 1).requires_grad_(true);
-    const at::Tensor weight = wave({160, 96}, 2).requires_grad_(true);
-    const at::Tensor bias = wave({160}, 3).requires_grad_(true);
+    const at::Tensor x = waves(shape, 1).requires_grad_(true);
+    const at::Tensor weight = waves({160, 96}, 2).requires_grad_(true);
+    const at::Tensor bias = waves({160}, 3).requires_grad_(true);
     const at::Tensor y = linear_node(x, weight, bias);
-    const at::Tensor grad = wave(y.sizes(), 4);
+    const at::Tensor grad = waves(y.sizes(), 4);
     y.backward(grad);
     const at::Tensor wide_x = x.detach().to(at::kDouble).requires_grad_(true);
     const at::Tensor wide_weight = weight.detach().to(at::kDouble).requires_grad_(true);
