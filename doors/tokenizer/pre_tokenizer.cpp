@@ -126,7 +126,7 @@ PreTokenizer byte_level(const nlohmann::json& json) {
   };
 }
 
-PreTokenizer metaspace(const nlohmann::json& json) {
+PreTokenizer split_metaspace(const nlohmann::json& json) {
   const auto blank = field_or<std::string>(json, "replacement", "▁");
   const std::string scheme = read_prepend_scheme(json);
   PreTokenizer cut;
@@ -170,7 +170,7 @@ PreTokenizer read_pre_tokenizer(const nlohmann::json& json) {
     return one_after_the_other(std::move(all));
   }
   if (kind == "ByteLevel") return byte_level(json);
-  if (kind == "Metaspace") return metaspace(json);
+  if (kind == "Metaspace") return split_metaspace(json);
   if (kind == "Whitespace") return whitespace();
   if (kind == "WhitespaceSplit") return split(is_space, Cut::Removed);
   if (kind == "BertPreTokenizer")
