@@ -30,6 +30,27 @@ std::string type_of(const std::string& name, const std::string& type, const std:
   return type.starts_with(option) ? type.substr(option.size(), type.size() - option.size() - 1) : type;
 }
 
+/// Each scheduler with what it may be told, as its call is written.
+DocModule schedulers_page() {
+  DocModule page;
+  page.path = "topology { scheduler = … }";
+  page.title = "settings/scheduler";
+  for (const std::string& name : check::choices_of(LTR_SCHEDULER_TYPE)) {
+    DocEntry entry;
+    entry.name = name;
+    entry.kind = "scheduler";
+    entry.signature = name + "(\n";
+    for (const check::SchedulerField& field : check::scheduler_fields(name)) {
+      const std::string type = field.setting.type == "text" ? "any" : std::string(field.setting.type);
+      entry.signature += std::string("  ") + field.setting.name + ": " + type + "  # " + field.doc + "\n";
+    }
+    entry.signature += ")";
+    entry.doc = "What starts the run, and what it is told of the job; none of it must be said.";
+    page.entries.push_back(std::move(entry));
+  }
+  return page;
+}
+
 }  // namespace
 
 std::vector<DocModule> settings_pages() {
@@ -53,6 +74,7 @@ std::vector<DocModule> settings_pages() {
     }
     pages.push_back(std::move(page));
   }
+  pages.push_back(schedulers_page());
   return pages;
 }
 

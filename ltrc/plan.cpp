@@ -15,6 +15,7 @@
 #include "dsl/elaborate/read_value.h"
 #include "ltrc/commands.h"
 #include "ltrc/exit_code.h"
+#include "runtime/tables/roles.h"
 
 namespace ltr::driver {
 
@@ -354,7 +355,7 @@ std::string find_op_by_op(const PlanOptions& options, const Machinery& machinery
   for (const ir::ExperimentInfo& one : module.tables->experiments) {
     if (one.name != experiment.name) continue;
     for (const ir::StepInfo& step : one.steps) {
-      const auto found = step.role == "train" ? ir::find_unplanned(module, step.fn) : std::nullopt;
+      const auto found = step.role == kTrainRole ? ir::find_unplanned(module, step.fn) : std::nullopt;
       if (found)
         return fmt::format("it {} ({}:{})", reason_of(found->what), module.files[found->loc.file], found->loc.line);
     }

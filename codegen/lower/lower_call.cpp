@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "codegen/lower/body.h"
+#include "runtime/tables/roles.h"
 
 namespace ltr::lower {
 
@@ -200,7 +201,7 @@ ValueId BodyLowerer::overfit(const node::Op& op, const ExprView& expr) {
     pair.data = data_ref.name;
     for (const uint32_t index : model_ref.object->fns) {
       const check::Fn& step = shared_.program.fns[index];
-      if (step.role != check::FnRole::Step || step.name != "train") continue;
+      if (step.role != check::FnRole::Step || step.name != kTrainRole) continue;
       pair.fn = shared_.fn_names[index];
       for (uint32_t param = 0; param < step.param_count; ++param) {
         const auto& fields = data_ref.data->batch.fields;

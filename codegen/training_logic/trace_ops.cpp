@@ -3,6 +3,7 @@
 
 #include "codegen/training_logic/trace.h"
 #include "dsl/library/each.h"
+#include "runtime/tables/roles.h"
 #include "runtime/tables/weight_name.h"
 
 namespace ltr::training_logic {
@@ -365,7 +366,7 @@ bool Trace::is_in_block(const Frame& frame) const {
 void Trace::look_at_randomness(const ir::Op& op, const std::vector<Value>& operands, Value& value, const Frame& frame) {
   if (root_->role != ir::Role::Step) return;
   const std::string step = root_->name.substr(root_->name.rfind('.') + 1);
-  if (step != "val" && step != "test") return;
+  if (step != kValRole && step != kTestRole) return;
   const library::Function& function = library::info(op.function);
   const bool meets_input =
       std::any_of(operands.begin(), operands.end(), [](const Value& one) { return one.holds_input(); });
@@ -382,10 +383,12 @@ void Trace::look_at_randomness(const ir::Op& op, const std::vector<Value>& opera
     const std::optional<Span> noise = operands[i].held_noise();
     if (!noise) continue;
     bool is_alone = !operands[i].holds_input();
+    // What is only arranged anew meets nothing; which rows are chosen is drawn, too.
+    const bool is_index = op.function == library::Id::IndexSelect && i > 0;
     for (size_t k = 0; k < operands.size(); ++k) {
       if (k == i) continue;
       is_alone = is_alone && !operands[k].varies && operands[k].paths.empty();
-      if (operands[k].holds_input() && !function.rearranges)
+      if (operands[k].holds_input() && (!function.rearranges || is_index))
         findings.draws.push_back({*noise, step, false, outer_span(op, frame)});
     }
     if (is_alone) value.noise = noise;

@@ -21,6 +21,8 @@ namespace ltr::check {
 struct Local {
   std::string name;
   Type type;
+  /// While it is checked: the layers that it was given, where nothing else can be in it.
+  std::optional<ExprId> layers;
 };
 
 /// A binder takes its value from an axis of a parameter.

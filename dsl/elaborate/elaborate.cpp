@@ -5,6 +5,7 @@
 #include "dsl/check/walk.h"
 #include "dsl/elaborate/groups.h"
 #include "dsl/elaborate/machine.h"
+#include "runtime/tables/roles.h"
 
 namespace ltr::elaborate {
 
@@ -150,7 +151,7 @@ Plan elaborate(const check::Program& program, const check::Experiment& experimen
   const check::DataObject& data = program.datas[experiment.data];
   Frame frame = params_frame(plan.tree.objects[plan.tree.data], data.object, plan.tree.data);
   for (const check::StreamDecl& stream : data.streams) {
-    if (stream.role == "train" && !plan.batch) plan.batch = batch_of(stream.value, program, machine, frame);
+    if (stream.role == kTrainRole && !plan.batch) plan.batch = batch_of(stream.value, program, machine, frame);
   }
   for (const check::SettingValue& setting : experiment.trainer) {
     if (setting.path != "accumulate") continue;
@@ -171,7 +172,7 @@ Plan elaborate(const check::Program& program, const check::Experiment& experimen
     plan.optimizers.insert(plan.optimizers.end(), parts.begin(), parts.end());
   }
   for (const check::StepBinding& step : experiment.steps) {
-    if (step.role != "train") continue;
+    if (step.role != kTrainRole) continue;
     machine.is_tracing = true;
     machine.call(step.fn, plan.tree.model, step_arguments(data, step, plan.batch, machine, frame));
     machine.is_tracing = false;

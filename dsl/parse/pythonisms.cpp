@@ -194,6 +194,29 @@ std::optional<PythonImport> read_python_import(const State& state, Iter start) {
   return import;
 }
 
+namespace {
+
+/// What is said of `from torch.nn import Linear`, which another library has: it is in scope by itself. Empty of other modules.
+std::string advice_of_package(const PythonImport& import) {
+  std::string said;
+  const auto look = [&](const std::string& word) {
+    if (diagnostics::is_foreign_package(word)) said = *diagnostics::foreign_advice(word);
+  };
+  std::string_view rest = import.path;
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find('.'), rest.size());
+    look(std::string(rest.substr(0, end)));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  if (said.empty()) return "";
+  for (const ast::Name& name : import.names) {
+    if (import.is_plain) look(name.text);
+  }
+  return "not needed: " + said;
+}
+
+}  // namespace
+
 std::optional<diagnostics::Diagnostic> find_python_form(const State& state, Iter start, Iter at) {
   if (start->kind == K::At && start->starts_line) {
     return diag::python_form(start->span, "@decorator", "not needed");
@@ -203,14 +226,15 @@ std::optional<diagnostics::Diagnostic> find_python_form(const State& state, Iter
       if (auto method = find_python_method(state, start, *habit)) return method;
       const bool is_other_with = habit->word == "with" && !mentions(state, start, "no_grad");
       const auto import = habit->word == "from" ? read_python_import(state, start) : std::nullopt;
-      const std::string package = import ? import->path.substr(0, import->path.find('.')) : "";
-      const bool is_ours = import && import->is_plain && !package.empty() && !diagnostics::is_foreign_package(package);
+      const std::string package = import ? advice_of_package(*import) : "";
+      const bool is_ours = import && import->is_plain && !import->path.empty() && package.empty();
       const std::string import_form = is_ours ? "import " + import->path + ".{" + import->imported + "}" : "";
       diagnostics::Diagnostic diagnostic =
           diag::python_form(start->span, habit->shown,
-                            is_other_with ? "not needed: there is nothing to enter and to leave"
-                            : is_ours     ? "`" + import_form + "`"
-                                          : std::string(habit->ours));
+                            is_other_with      ? "not needed: there is nothing to enter and to leave"
+                            : is_ours          ? "`" + import_form + "`"
+                            : !package.empty() ? package
+                                               : std::string(habit->ours));
       if (is_ours) diagnostic.fix(import->span, import_form);
       const Iter brace = std::find_if(start, at, [](const lex::Token& one) { return one.kind == K::OpenBrace; });
       if (habit->word == "with" && !is_other_with && brace->kind == K::OpenBrace)

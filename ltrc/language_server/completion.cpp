@@ -4,10 +4,13 @@
 #include <set>
 
 #include "dsl/ast/section.h"
+#include "dsl/check/declarations/devices.h"
 #include "dsl/check/declarations/hook.h"
+#include "dsl/check/declarations/optimizer_rule.h"
 #include "dsl/check/experiment/settings.h"
 #include "dsl/check/scope/members.h"
 #include "dsl/check/scope/places.h"
+#include "dsl/check/statements/reductions.h"
 #include "dsl/check/types/types.h"
 #include "ltrc/language_server/cursor.h"
 #include "ltrc/language_server/declaring_words.h"
@@ -262,7 +265,10 @@ struct Completer {
       const bool is_asked = (std::string(type) + " ").find(" or " + name + " ") != std::string::npos;
       if (const auto id = is_asked ? index().find(symbol.span) : std::nullopt) add(index().entity(*id), 0);
     }
-    if (type.find("device") != std::string_view::npos) add_words({"auto", "cpu", "cuda"}, ItemKind::Value, 0);
+    if (type.find("device") != std::string_view::npos) add_devices();
+  }
+  void add_devices() {
+    for (const std::string& kind : check::device_kinds()) add(kind, ItemKind::Value, 0);
   }
   bool add_argument() {
     const Cursor::Call& call = *cursor.call;
@@ -304,16 +310,18 @@ struct Completer {
     if (brace == "trainer" || brace == "serve") return add_settings(check::settings_of(brace)), cursor.starts_entry;
     if (brace == "topology") {
       add_settings(check::settings_of("topology"));
-      if (cursor.setting == "devices") add_words({"auto", "cpu", "cuda"}, ItemKind::Value, 0);
+      if (cursor.setting == "devices") add_devices();
       if (cursor.starts_entry) add_words({"shard", "recompute", "precision"}, ItemKind::Keyword, 1);
       return cursor.starts_entry;
     }
     if (brace == "optimizer" || brace == "group") {
       if (cursor.starts_entry) {
-        for (const char* name : {"schedule", "clip_norm", "clip_value", "lr", "weight_decay"})
-          add(name, ItemKind::Property, 0, "", "", std::string(name) + " = ");
-        if (brace == "optimizer") add("group", ItemKind::Keyword, 1);
-        if (brace == "group") add("rule", ItemKind::Property, 0, "", "", "rule = ");
+        // Those of a group are its rule's, too; these two all rules have.
+        const bool is_group = brace == "group";
+        for (const std::string& name :
+             is_group ? check::group_settings({"lr", "weight_decay"}) : check::optimizer_settings())
+          add(name, ItemKind::Property, 0, "", "", name + " = ");
+        if (!is_group) add("group", ItemKind::Keyword, 1);
       }
       if (cursor.setting == "schedule") add_symbols(graph().schedules, 0);
       return cursor.starts_entry;
@@ -358,8 +366,11 @@ struct Completer {
       return true;
     }
     if (cursor.before == K::On) return add_words({"step", "epoch", "both"}, ItemKind::Keyword, 0), true;
-    if (cursor.before == K::Reduce)
-      return add_words({"sum", "mean", "min", "max", "cat", "merge"}, ItemKind::Keyword, 0), true;
+    if (cursor.before == K::Reduce) {
+      for (const check::Reduction& one : check::kReductions) add(std::string(one.name), ItemKind::Keyword, 0);
+      add("merge", ItemKind::Keyword, 0);
+      return true;
+    }
     if (cursor.before == K::Fails) {
       for (const diagnostics::CodeInfo& code : diagnostics::all_codes())
         add(std::string(code.text), ItemKind::Constant, 0, std::string(code.format));
@@ -378,10 +389,7 @@ struct Completer {
     }
     const bool in_type = cursor.before == K::Arrow || (cursor.before == K::Colon && !cursor.in_brackets);
     if (in_type) {
-      for (const std::string& name : check::element_names()) add(name, ItemKind::Class, 0);
-      add_words({"int", "str", "path", "duration", "period", "bytes", "secret", "list", "option", "one_of", "series",
-                 "weights"},
-                ItemKind::Class, 0);
+      for (const std::string& name : check::type_words()) add(name, ItemKind::Class, 0);
       for (const Entity& entity : index().entities()) {
         if (entity.kind == EntityKind::Block && !is_library(entity)) add(entity, 1);
       }

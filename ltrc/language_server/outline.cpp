@@ -5,6 +5,7 @@
 #include "ltrc/language_server/declaring_words.h"
 #include "ltrc/language_server/features.h"
 #include "ltrc/language_server/name_walk.h"
+#include "runtime/tables/roles.h"
 
 namespace ltr::language_server {
 
@@ -244,7 +245,7 @@ Json code_lenses(const Snapshot& snapshot) {
     for (const check::Experiment& typed : snapshot.compilation.program->experiments) {
       if (typed.name != experiment->name.text) continue;
       for (const check::StepBinding& step : typed.steps) {
-        if (step.role == "predict")
+        if (step.role == kPredictRole)
           add(experiment->name.span, "predict", "ltr.run", {snapshot.path, "predict", typed.name});
       }
     }

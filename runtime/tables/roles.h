@@ -20,6 +20,11 @@ inline constexpr RoleRow kRoleRows[] = {
 #undef LTR_ROLE
 };
 
+/// `kTrainRole` and so on: what code says of one role says it by its row.
+#define LTR_ROLE(Name, name, trains, logs) inline constexpr std::string_view k##Name##Role = #name;
+#include "runtime/tables/roles.def"
+#undef LTR_ROLE
+
 /// The role of that name, or nullptr.
 constexpr const RoleRow* find_role(std::string_view name) {
   const auto* row =

@@ -38,6 +38,15 @@ def cycle(layers):
     return next(filter(None, (visit(name, []) for name in layers)), None)
 
 
+def unnamed_rooms(source):
+    """Folders with sources that docs/architecture.md does not name in the row of the folder that they lie in."""
+    rows = dict(re.findall(r"^\| `(\w+)/` \| (.*) \|$", (source / "docs/architecture.md").read_text(), re.MULTILINE))
+    return [f"docs/architecture.md: the row of `{top}/` does not name `{room.name}`"
+            for top in TOPS for room in sorted((source / top).iterdir())
+            if room.is_dir() and (any(room.glob("*.cpp")) or any(room.glob("*.h")) or any(room.glob("*.def")))
+            and not re.search(rf"\b{room.name}\b", rows.get(top, ""))]
+
+
 def main(source, _):
     source = pathlib.Path(source)
     layers, folders = read(source / "cmake/layers.txt")
@@ -45,6 +54,8 @@ def main(source, _):
               for name, allowed in layers.items() for other in allowed if other not in layers]
     if not faults and (circle := cycle(layers)):
         faults.append(f"layers.txt goes round: {' -> '.join(circle)}")
+
+    faults += unnamed_rooms(source)
 
     def layer_of(path):
         folder = max((name for name in folders if f"{path}/".startswith(f"{name}/")), key=len, default=None)

@@ -7,6 +7,8 @@
 #include "dsl/check/scope/twice.h"
 #include "dsl/check/types/types.h"
 #include "dsl/check/walk.h"
+#include "dsl/resolve/library.h"
+#include "runtime/tables/roles.h"
 
 namespace ltr::check {
 
@@ -206,11 +208,14 @@ StreamDecl check_stream_item(const ast::Stream& stream, ObjectInfo& object, Data
     if (other.role != declared.role) continue;
     if (other.name == declared.name) {
       report_second(cx, {declared.role, declared.span}, other.span);
-    } else if (declared.role == "train") {
+    } else if (declared.role == kTrainRole) {
       cx.report(diag::second_train_stream(declared.span, declared.role + "." + declared.name));
     }
   }
+  const ClosedCall sources{callee_of(stream.value), [] { return resolve::LibraryIndex::get().names("data/sources"); }};
+  scope.closed = &sources;
   declared.value = check_expr(stream.value, scope);
+  scope.closed = nullptr;
   if (!is_stream(declared.value, declared.role, cx)) return declared;
   // A batch that could not be read says nothing about what is delivered.
   if (object.is_damaged && object.batch.fields.empty()) return declared;

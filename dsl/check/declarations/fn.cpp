@@ -6,6 +6,7 @@
 #include "dsl/check/scope/twice.h"
 #include "dsl/check/statements/statements.h"
 #include "dsl/check/walk.h"
+#include "runtime/tables/roles.h"
 
 namespace ltr::check {
 
@@ -404,12 +405,13 @@ void check_body_of(Context& cx, FnInfo& fn) {
               .info = &fn,
               .owner = fn.owner,
               .locals = locals};
-  scope.in_train = fn.role == FnRole::Step && fn.name == "train";
+  scope.in_train = fn.role == FnRole::Step && fn.name == kTrainRole;
   // What callers promise holds in the body.
-  const auto facts_before = long(cx.facts.size());
-  std::copy_if(fn.requirements.begin(), fn.requirements.end(), std::back_inserter(cx.facts),
-               [](const Requirement& promised) { return promised.kind == Requirement::Kind::Divisible; });
-  const auto facts_behind = long(cx.facts.size());
+  const size_t facts_before = cx.facts.size();
+  for (const Requirement& promised : fn.requirements) {
+    if (promised.kind == Requirement::Kind::Divisible) cx.facts.add(promised);
+  }
+  const size_t facts_behind = cx.facts.size();
   scope.requirements = fn.owner != nullptr && fn.role != FnRole::Test ? &fn.owner->requirements : &fn.requirements;
   Fn typed;
   typed.name = fn.name;
@@ -422,7 +424,7 @@ void check_body_of(Context& cx, FnInfo& fn) {
   scope.frames.emplace_back();
   const size_t asked_before = scope.requirements->size(), told_before = cx.sink->reported().size();
   typed.result = fn.result;
-  const bool is_predict = fn.role == FnRole::Step && fn.name == "predict";
+  const bool is_predict = fn.role == FnRole::Step && fn.name == kPredictRole;
   if (is_predict && fn.ast->result) check_outputs(fn, cx);
   // In `compute` a float is a 0-d tensor in full precision.
   const bool is_compute = fn.role == FnRole::MetricCompute || fn.role == FnRole::MetricEach;
@@ -460,7 +462,7 @@ void check_body_of(Context& cx, FnInfo& fn) {
   if (KnownDraws known; is_compute && draws_random(cx.program, fn.index, known))
     cx.report(diag::wrong_place(fn.ast->name.span, "`" + fn.name + "` draws no random numbers"));
   // Hparams that were read meanwhile have left theirs behind these.
-  cx.facts.erase(cx.facts.begin() + facts_before, cx.facts.begin() + facts_behind);
+  cx.facts.erase(facts_before, facts_behind);
   fn.is_checking = false;
   --cx.work.open_bodies;
 }

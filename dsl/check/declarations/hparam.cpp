@@ -120,7 +120,7 @@ void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl,
     }
     const auto* comparison = rule.get<node::Host>();
     if (comparison == nullptr) return;
-    if (auto bound = bound_of(*comparison, cx)) cx.facts.push_back(std::move(*bound));
+    if (auto bound = bound_of(*comparison, cx)) cx.facts.add(std::move(*bound));
     if (comparison->op != host::Op::Equal) return;
     const auto* rest = cx.at(comparison->args[0]).get<node::Host>();
     const auto* zero = cx.at(comparison->args[1]).get<node::IntConst>();
@@ -134,7 +134,7 @@ void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl,
     fact.right = *right;
     fact.text = kept.where_text;
     fact.origin = hparam.where->span;
-    cx.facts.push_back(std::move(fact));
+    cx.facts.add(std::move(fact));
   };
   learn(where);
 }

@@ -210,14 +210,15 @@ struct ObjectChecker {
       Type wanted;
       std::vector<std::string> known;
       if (rule == nullptr) {
-        known = {"schedule", "clip_norm", "clip_value", "group"};
+        known = optimizer_settings();
+        known.emplace_back("group");
         if (name == "clip_norm" || name == "clip_value") wanted = Type::of(Kind::Float);
       } else {
         for (size_t i = 1; i < rule->size(); ++i) {
           known.push_back((*rule)[i].name);
           if ((*rule)[i].name == name) wanted = (*rule)[i].type;
         }
-        known.insert(known.end(), {"schedule", "rule"});
+        known = group_settings(std::move(known));
       }
       if (name == "schedule") wanted = Type::of(Kind::Schedule);
       if (wanted.is_error()) {

@@ -17,6 +17,13 @@ const std::vector<ParamInfo>* rule_params(const ast::Expr& value, Context& cx) {
   return rule.result.kind == Kind::Optimizer ? &rule.params : nullptr;
 }
 
+std::vector<std::string> optimizer_settings() { return {"schedule", "clip_norm", "clip_value"}; }
+
+std::vector<std::string> group_settings(std::vector<std::string> of_rule) {
+  of_rule.insert(of_rule.end(), {"schedule", "rule"});
+  return of_rule;
+}
+
 bool report_unknown_rule(const ast::Expr& value, const ObjectInfo& object, Scope& scope) {
   const auto* call = value.get<ast::Call>();
   const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;

@@ -14,4 +14,9 @@ bool report_unknown_rule(const ast::Expr& value, const ObjectInfo& object, Scope
 /// the rule of a group, which takes none.
 bool report_weights_beside(const ast::Expr& value, size_t taken, const ObjectInfo& object, Context& cx);
 
+/// What may be set in the braces of an optimizer.
+std::vector<std::string> optimizer_settings();
+/// And in those of a group, which may have all that its rule takes.
+std::vector<std::string> group_settings(std::vector<std::string> of_rule);
+
 }  // namespace ltr::check

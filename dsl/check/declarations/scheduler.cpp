@@ -6,26 +6,17 @@
 
 namespace ltr::check {
 
-namespace {
-
-/// What `scheduler` may be told, and all of them.
-std::vector<SettingInfo> fields_of(const std::string& scheduler) {
-  struct FieldRow {
-    const char* scheduler;
-    SettingInfo field;
-  };
-  static constexpr FieldRow kRows[] = {
-#define LTR_SCHEDULER_FIELD(scheduler, name, type) {#scheduler, {#name, type}},
+std::vector<SchedulerField> scheduler_fields(const std::string& scheduler) {
+  static constexpr std::pair<const char*, SchedulerField> kRows[] = {
+#define LTR_SCHEDULER_FIELD(scheduler, name, type, doc) {#scheduler, {{#name, type}, doc}},
 #include "dsl/check/declarations/scheduler_fields.def"
   };
-  std::vector<SettingInfo> fields;
-  for (const FieldRow& row : kRows) {
-    if (row.scheduler == scheduler || row.scheduler == std::string("any")) fields.push_back(row.field);
+  std::vector<SchedulerField> fields;
+  for (const auto& [of, field] : kRows) {
+    if (of == scheduler || of == std::string("any")) fields.push_back(field);
   }
   return fields;
 }
-
-}  // namespace
 
 std::vector<SettingValue> check_scheduler(const ast::Setting& setting, Scope& scope) {
   Context& cx = scope.cx;
@@ -49,7 +40,8 @@ std::vector<SettingValue> check_scheduler(const ast::Setting& setting, Scope& sc
   std::vector<SettingValue> settings;
   settings.push_back({setting.name.text, LTR_SCHEDULER_TYPE, symbol_const(scheduler, Type::of(Kind::OneOf), value.span),
                       setting.name.span});
-  const std::vector<SettingInfo> fields = fields_of(scheduler);
+  std::vector<SettingInfo> fields;
+  for (const SchedulerField& field : scheduler_fields(scheduler)) fields.push_back(field.setting);
   std::vector<ast::Setting> given;
   for (const ast::Argument& argument : call->arguments) {
     if (!argument.name) {

@@ -61,7 +61,7 @@ void check_unfed_val(const ObjectInfo& model, const FnInfo& step, Context& cx) {
     if (one.model != model.index) continue;
     const DataObject& data = cx.program.datas[one.data];
     const bool is_fed = std::any_of(data.streams.begin(), data.streams.end(),
-                                    [](const StreamDecl& stream) { return stream.role == "val"; });
+                                    [](const StreamDecl& stream) { return stream.role == kValRole; });
     if (is_fed || data.streams.empty()) return;
     wired = &data;
   }
@@ -87,7 +87,7 @@ void check_unmeasured(Context& cx, DeclIndex index, const std::set<FnId>& called
     // A step that nothing calls may well be meant to measure.
     const bool measures = std::ranges::any_of(model.fns, [&](FnId id) {
       const Fn& fn = cx.program.fns[id];
-      return fn.role == FnRole::Step && (fn.name == "val" || (!is_role(fn.name) && !called.contains(id)));
+      return fn.role == FnRole::Step && (fn.name == kValRole || (!is_role(fn.name) && !called.contains(id)));
     });
     if (measures || model.is_damaged) return;
     trained = &model;
@@ -115,7 +115,7 @@ void check_uncalled_steps(Context& cx) {
     if (!is_used || object->is_damaged || object->module != 0) continue;
     for (const auto& [name, fn] : object->fns) {
       if (fn->role != FnRole::Step || called.contains(fn->index)) continue;
-      if (name == "val") check_unfed_val(*object, *fn, cx);
+      if (name == kValRole) check_unfed_val(*object, *fn, cx);
       if (is_role(name)) continue;    // The trainer calls it.
       if (fn->is_told_log) continue;  // E0423 asks for the name that is meant.
       diagnostics::Diagnostic diagnostic = diag::uncalled_step(fn->ast->name.span, name);

@@ -10,6 +10,7 @@
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/types/types.h"
 #include "dsl/diagnostics/suggest.h"
+#include "runtime/tables/roles.h"
 
 namespace ltr::check {
 
@@ -119,7 +120,7 @@ Expr folded(Expr value, const Context& cx) {
 
 /// E0313 for a param of a step that no field fills and no flag can give.
 void check_flag(const ParamInfo& param, const std::string& role, Context& cx) {
-  const bool takes_tensors = role == "predict";
+  const bool takes_tensors = role == kPredictRole;
   const bool fits = param.type.is_tensor() ? takes_tensors : is_setting_type(param.type);
   if (fits || is_reported(cx, diagnostics::Code::E0313, param.span)) return;
   diagnostics::Diagnostic diagnostic = diag::wrong_type(
@@ -147,7 +148,7 @@ void bind_step(const ExprView& model, const ExprView& data, FnInfo& fn, Experime
   for (const StreamDecl& stream : streams) {
     if (stream.role == fn.name) own.push_back(&stream);
   }
-  if (fn.name == "train" && own.empty() && !streams.empty()) {
+  if (fn.name == kTrainRole && own.empty() && !streams.empty()) {
     cx.report(diag::no_stream(data.span, wired.name, "train").label(fn.ast->name.span, "step train needs one"));
     return;
   }
@@ -164,7 +165,7 @@ void bind_step(const ExprView& model, const ExprView& data, FnInfo& fn, Experime
                                 return has_field(stream->record, param.name);
                               });
     if (!is_delivered) {
-      const bool from_flag = param.initial != nullptr || (fn.name == "predict" && own.empty());
+      const bool from_flag = param.initial != nullptr || (fn.name == kPredictRole && own.empty());
       if (!from_flag && !own.empty()) report_missing(param, fn, wired, own, cx);
       if (from_flag) check_flag(param, fn.name, cx);
       binding.fields.push_back(-1);

@@ -32,6 +32,16 @@ std::optional<Expr> check_wired(const std::string& what, Kind kind, const Merged
     return std::nullopt;
   }
   Scope there = scope.in_file_of(setting->span);
+  const ClosedCall declared{callee_of(setting->value), [&] {
+                              const SymbolKind wanted = kind == Kind::Data ? SymbolKind::Data : SymbolKind::Model;
+                              std::vector<std::string> names = cx.graph.visible(there.module);
+                              std::erase_if(names, [&](const std::string& name) {
+                                const Symbol* symbol = cx.graph.find(there.module, name);
+                                return symbol == nullptr || symbol->kind != wanted;
+                              });
+                              return names;
+                            }};
+  there.closed = &declared;
   Expr value = check_expr(setting->value, there);
   if (value.type.is_error()) {
     // Which data it is can be told all the same, and others read from it.

@@ -3,6 +3,7 @@
 #include "dsl/check/declarations/hook.h"
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/walk.h"
+#include "runtime/tables/roles.h"
 
 namespace ltr::check {
 
@@ -58,7 +59,7 @@ void check_hook_fields(Context& cx, const Experiment& experiment) {
 
 void check_hook_optimizers(Context& cx, const Experiment& experiment) {
   const auto train = std::find_if(experiment.steps.begin(), experiment.steps.end(),
-                                  [](const StepBinding& step) { return step.role == "train"; });
+                                  [](const StepBinding& step) { return step.role == kTrainRole; });
   if (train == experiment.steps.end() || !cx.program.fns[train->fn].is_manual) return;
   for (const Object& callback : cx.program.callbacks) {
     if (!is_listed(callback, experiment)) continue;

@@ -31,11 +31,24 @@ std::optional<Expr> filename_pattern(const ast::Expr& value, const Context& cx) 
   return str_const(pattern, value.span);
 }
 
+/// The functions of the library that give a `receiver`.
+std::vector<std::string> receivers(const Context& cx) {
+  std::vector<std::string> names;
+  for (const auto& [name, symbol] : cx.graph.setting_values) {
+    const auto* result = symbol.fn->result->get<ast::NamedType>();
+    if (result != nullptr && result->name.text == "receiver") names.push_back(name);
+  }
+  return names;
+}
+
 void report_unknown_listed(const ast::Name& name, const std::vector<Given>& given, const std::string& what, Kind kind,
                            Scope& scope) {
   Context& cx = scope.cx;
   std::vector<std::string> known;
   for (const std::string& candidate : resolve::LibraryIndex::get().names(what + "s/")) known.push_back(candidate);
+  // They stand in a callback.
+  const std::vector<std::string> chats = receivers(cx);
+  std::erase_if(known, [&](const std::string& one) { return std::ranges::find(chats, one) != chats.end(); });
   for (const std::string& candidate : cx.graph.visible(scope.module)) {
     const Symbol* other = cx.graph.find(scope.module, candidate);
     const bool is_own = other != nullptr && other->kind == SymbolKind::Callback && kind == Kind::CallbackValue;
@@ -45,7 +58,9 @@ void report_unknown_listed(const ast::Name& name, const std::vector<Given>& give
   const std::string of_file = "." + name.text;
   const auto qualified = std::find_if(known.begin(), known.end(),
                                       [&](const std::string& candidate) { return candidate.ends_with(of_file); });
-  if (qualified != known.end())
+  if (std::ranges::find(chats, name.text) != chats.end())
+    diagnostic.help("`Notify(to = {}(…))` tells it", name.text);
+  else if (qualified != known.end())
     diagnostic.help("it is in the file that is imported: `{}`", *qualified).fix(name.span, *qualified);
   else if (!did_you_mean(diagnostic, name.text, name.span, known))
     note_there_are(diagnostic, known);
@@ -102,16 +117,6 @@ bool check_periods(const node::Call& call, Context& cx) {
     return false;
   }
   return true;
-}
-
-/// The functions of the library that give a `receiver`.
-std::vector<std::string> receivers(const Context& cx) {
-  std::vector<std::string> names;
-  for (const auto& [name, symbol] : cx.graph.setting_values) {
-    const auto* result = symbol.fn->result->get<ast::NamedType>();
-    if (result != nullptr && result->name.text == "receiver") names.push_back(name);
-  }
-  return names;
 }
 
 /// What is given for parameters that are chats or servers; false after a report.

@@ -5,6 +5,7 @@
 
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/expressions.h"
+#include "runtime/tables/roles.h"
 
 namespace ltr::check {
 
@@ -48,8 +49,8 @@ SeriesOf logged_series(const Program& program, const Experiment& experiment) {
   for (const LogEntry& log : program.logs) {
     if (!is_series(log) || (log.owner != model.name && !is_listed(log.owner, experiment))) continue;
     Logged one = logged(log);
-    if (log.role == "test") one.absent = "step test runs after it";
-    if (log.role == "val" && has_no_val) one.absent = "`limit_val = 0` takes no batch of `val`";
+    if (log.role == kTestRole) one.absent = "step test runs after it";
+    if (log.role == kValRole && has_no_val) one.absent = "`limit_val = 0` takes no batch of `val`";
     bool has_stream = false;
     for (const StreamDecl& stream : data.streams) {
       if (stream.role != log.role) continue;

@@ -259,7 +259,10 @@ std::optional<SettingValue> check_setting(const ast::Setting& setting, const std
                                                            cx.source_text(setting.value.span)));
     return std::nullopt;
   } else {
+    const ClosedCall calls{callee_of(setting.value), [&] { return asked.calls; }};
+    scope.closed = &calls;
     result.value = check_as(setting.value, type_of_text(asked.type), scope, ("`" + setting.name.text + "`").c_str());
+    scope.closed = nullptr;
   }
   if (result.value.type.is_error()) return std::nullopt;
   const auto* made = result.value.get<node::Call>();

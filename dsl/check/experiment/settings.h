@@ -30,6 +30,13 @@ std::optional<Expr> check_setting_call(const ast::Expr& value, const std::vector
 /// A setting of a closed list, typed; nothing after a report.
 std::optional<SettingValue> check_setting(const ast::Setting& setting, const std::vector<SettingInfo>& known,
                                           const std::string& section, Scope& scope);
+/// What a scheduler may be told.
+struct SchedulerField {
+  SettingInfo setting;
+  const char* doc;
+};
+/// What `scheduler` may be told; first what all of them may.
+std::vector<SchedulerField> scheduler_fields(const std::string& scheduler);
 /// `scheduler = slurm(requeue = false, …)` as its name and what of its fields a run looks at; nothing after a report.
 std::vector<SettingValue> check_scheduler(const ast::Setting& setting, Scope& scope);
 /// E0612: a setting that stands twice in one pair of braces.

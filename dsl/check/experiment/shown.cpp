@@ -4,6 +4,7 @@
 
 #include "dsl/check/experiment/wired.h"
 #include "dsl/diagnostics/suggest.h"
+#include "runtime/tables/roles.h"
 
 namespace ltr::check {
 
@@ -36,10 +37,10 @@ void check_stream(const node::Call& call, Span place, const DataObject& data, Co
   const Span span = given_at.is_empty() ? place : given_at;
   std::vector<std::string> known;
   for (const StreamDecl& one : data.streams) {
-    if (one.role == "val") known.push_back(one.name.empty() ? one.role : one.role + "." + one.name);
+    if (one.role == kValRole) known.push_back(one.name.empty() ? one.role : one.role + "." + one.name);
   }
   const auto stream = std::find_if(data.streams.begin(), data.streams.end(), [&, wanted = name](const StreamDecl& one) {
-    return one.role == "val" && is_called(one, wanted);
+    return one.role == kValRole && is_called(one, wanted);
   });
   if (stream == data.streams.end()) {
     if (is_reported(cx, diagnostics::Code::E0504, span)) return;
@@ -76,7 +77,7 @@ void check_stream(const node::Call& call, Span place, const DataObject& data, Co
 void check_predicts(Span span, const Experiment& experiment, Context& cx) {
   const Object& model = cx.program.models[experiment.model];
   const bool predicts = std::ranges::any_of(model.fns, [&](FnId id) {
-    return cx.program.fns[id].role == FnRole::Step && cx.program.fns[id].name == "predict";
+    return cx.program.fns[id].role == FnRole::Step && cx.program.fns[id].name == kPredictRole;
   });
   if (predicts || model.is_damaged || is_reported(cx, diagnostics::Code::E0309, span)) return;
   cx.report(diag::wrong_argument(span, "it needs a `step predict`, and `" + model.name + "` has none")

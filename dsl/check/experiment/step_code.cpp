@@ -2,6 +2,7 @@
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/walk.h"
+#include "runtime/tables/roles.h"
 
 namespace ltr::check {
 
@@ -27,7 +28,7 @@ class StepCode {
   void look_at(const ExprView& expr) {
     const auto* op = expr.get<node::Op>();
     if (op == nullptr) return;
-    const bool trains = step_.name == "train";
+    const bool trains = step_.name == kTrainRole;
     const bool is_text = library::info(op->op).space == library::Space::Texts || op->op == library::Id::SliceText;
     // That of the step itself was looked at as it was read.
     if (op->op == library::Id::Item && trains && !is_step_) {

@@ -6,6 +6,7 @@
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/walk.h"
+#include "runtime/tables/roles.h"
 
 namespace ltr::check {
 
@@ -54,7 +55,7 @@ void check_step(Context& cx, const Experiment& experiment) {
   const SettingValue* window = window_setting(cx, experiment);
   if (window == nullptr) return;
   for (const StepBinding& step : experiment.steps) {
-    if (step.role != "train") continue;
+    if (step.role != kTrainRole) continue;
     const Fn& fn = cx.program.fns[step.fn];
     if (fn.is_manual) {
       cx.report(diag::accumulate_manual(window->span, window->path)
@@ -76,7 +77,7 @@ void check_step(Context& cx, const Experiment& experiment) {
 
 /// E0513: of training the length of an epoch is wanted, of evaluation how much of the stream is looked at.
 void check_endless(Context& cx, const Experiment& experiment, const StreamDecl& stream) {
-  const bool is_train = stream.role == "train";
+  const bool is_train = stream.role == kTrainRole;
   const std::string length = is_train ? "steps_per_epoch" : "limit_" + stream.role;
   const auto repeat = find_endless(stream.value, cx.program.datas[experiment.data], cx.program);
   if (!repeat || find_setting(experiment.trainer, length) != nullptr) return;
@@ -161,7 +162,7 @@ void check_counted(Context& cx, const Experiment& experiment) {
 std::optional<TrainBatch> find_train_batch(Program& program, const Experiment& experiment) {
   const DataObject& data = program.datas[experiment.data];
   for (const StreamDecl& stream : data.streams) {
-    if (stream.role != "train" || stream.value.type.is_error()) continue;
+    if (stream.role != kTrainRole || stream.value.type.is_error()) continue;
     const auto stage = find_stage(stream.value, library::Id::Collate, data, program);
     const auto* collate = stage ? stage->get<node::Op>() : nullptr;
     if (collate == nullptr || collate->args.size() < 2) continue;

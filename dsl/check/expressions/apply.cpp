@@ -36,32 +36,54 @@ Expr call_symbol(const Symbol& symbol, CallSite& site) {
 
 namespace {
 
-/// The elements of a chain as they are written in the program; null where that cannot be told.
-const ExprIds* written_elements(const ExprView& chain, const Context& cx) {
-  if (const auto* list = chain.get<node::List>()) return &list->elements;
-  if (const auto* part = chain.get<node::ListElement>()) {
-    const auto* index = cx.at(part->index).get<node::IntConst>();
-    const ExprIds* outer = index != nullptr ? written_elements(cx.at(part->list), cx) : nullptr;
-    const bool is_there = outer != nullptr && size_t(index->value) < outer->size();
-    return is_there ? written_elements(cx.at((*outer)[size_t(index->value)]), cx) : nullptr;
+/// What a value is where it is written: what a local, a member or a part of another value was given. Itself where that cannot be
+/// told. `locals` are those that it may name: null behind a member, whose own are others.
+ExprView as_written(const ExprView& value, const std::vector<Local>*& locals, const Context& cx) {
+  if (const auto* local = value.get<node::Local>()) {
+    const std::optional<ExprId> layers = locals != nullptr ? (*locals)[local->local].layers : std::nullopt;
+    return layers ? as_written(cx.at(*layers), locals, cx) : value;
   }
-  const auto* use = chain.get<node::Member>();
-  if (use == nullptr) return nullptr;
+  if (const auto* part = value.get<node::ListElement>()) {
+    const ExprView list = as_written(cx.at(part->list), locals, cx);
+    if (const auto* each = list.get<node::Comprehension>()) return as_written(cx.at(each->element), locals, cx);
+    const auto* all = list.get<node::List>();
+    const auto* index = cx.at(part->index).get<node::IntConst>();
+    const bool is_there = all != nullptr && index != nullptr && size_t(index->value) < all->elements.size();
+    return is_there ? as_written(cx.at(all->elements[size_t(index->value)]), locals, cx) : value;
+  }
+  if (const auto* part = value.get<node::RecordField>()) {
+    const ExprView record = as_written(cx.at(part->record), locals, cx);
+    const auto* all = record.get<node::Record>();
+    for (size_t i = 0; all != nullptr && i < all->values.size(); ++i) {
+      if (record.type.fields[i].name == part->name) return as_written(cx.at(all->values[i]), locals, cx);
+    }
+    return value;
+  }
+  if (const auto* part = value.get<node::TupleElement>()) {
+    const auto* all = as_written(cx.at(part->tuple), locals, cx).get<node::Tuple>();
+    const bool is_there = all != nullptr && size_t(part->index) < all->elements.size();
+    return is_there ? as_written(cx.at(all->elements[size_t(part->index)]), locals, cx) : value;
+  }
+  const auto* use = value.get<node::Member>();
+  if (use == nullptr) return value;
   const Type& owner = cx.at(use->object).type;
   const bool is_block = owner.kind == Kind::Block;
-  if (!is_block && owner.kind != Kind::Model) return nullptr;
+  if (!is_block && owner.kind != Kind::Model) return value;
   const Object& object = (is_block ? cx.program.blocks : cx.program.models)[owner.decl];
   const auto member = std::find_if(object.members.begin(), object.members.end(),
                                    [&](const Member& one) { return one.name == use->name; });
-  return member != object.members.end() ? written_elements(member->value, cx) : nullptr;
+  if (member == object.members.end()) return value;
+  locals = nullptr;
+  return as_written(member->value, locals, cx);
 }
 
 /// Where element `i` of a chain is written; nothing where that cannot be told.
-std::optional<Span> element_place(const ExprView& chain, size_t i, const Context& cx) {
-  const ExprIds* list = written_elements(chain, cx);
-  if (list == nullptr || i >= list->size()) return std::nullopt;
-  const Span place = cx.at((*list)[i]).span;
-  return !place.is_empty() && cx.sources.contains(place.source) ? std::optional(place) : std::nullopt;
+std::optional<Span> element_place(const ExprView& chain, size_t i, const Scope& scope) {
+  const std::vector<Local>* locals = &scope.locals;
+  const auto* list = as_written(chain, locals, scope.cx).get<node::List>();
+  if (list == nullptr || i >= list->elements.size()) return std::nullopt;
+  const Span place = scope.cx.at(list->elements[i]).span;
+  return !place.is_empty() && scope.cx.sources.contains(place.source) ? std::optional(place) : std::nullopt;
 }
 
 /// While it lives, what is said of a call, or required for it, is said of an element of the chain that is called, with the
@@ -119,7 +141,7 @@ Expr apply_chain(const ExprView& chain, Expr value, Span span, Scope& scope) {
   Context& cx = scope.cx;
   const ExprId list = cx.keep(chain);
   for (size_t i = 0; i < chain.type.fields.size(); ++i) {
-    const BlameElement blame(element_place(chain, i, cx), chain.span, span, scope);
+    const BlameElement blame(element_place(chain, i, scope), chain.span, span, scope);
     Expr element{chain.type.fields[i].type, chain.span, node::ListElement{list, cx.keep(int_const(int64_t(i), span))}};
     std::vector<Given> given;
     given.push_back({std::nullopt, nullptr, std::move(value), span});

@@ -279,6 +279,8 @@ Expr as_function(Expr value, const Type& wanted, Scope& scope, const char* what)
   const Span span = value.span;
   node::Function function;
   function.local = scope.hidden_local(value.type);
+  function.value = scope.cx.keep(value);
+  scope.local(function.local).layers = function.value;
   // What has no value at run time, such as `relu`, is applied as it was written.
   Expr callee = value.is<node::FnValue>() ? value : local_expr(function.local, scope, span);
   std::vector<Given> given;
@@ -298,7 +300,6 @@ Expr as_function(Expr value, const Type& wanted, Scope& scope, const char* what)
   if (body.type.is_error() || !match(result, body.type, binding, {}, span, scope, label, false)) {
     return error_at(span);
   }
-  function.value = scope.cx.keep(std::move(value));
   function.result = scope.cx.keep(std::move(body));
   return {wanted, span, std::move(function)};
 }

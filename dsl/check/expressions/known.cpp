@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "dsl/check/scope/members.h"
+#include "runtime/tables/roles.h"
 
 namespace ltr::check {
 
@@ -222,7 +223,7 @@ std::optional<Expr> decode_in_predict(const ast::Field& method, CallSite& site) 
   const auto* data = words != nullptr ? words->base->get<ast::NameRef>() : nullptr;
   const VocabularyMethod* called = find_member(kVocabularyMethods, site.name);
   const bool is_meant = data != nullptr && data->name.text == "data" && scope.place == Place::Step &&
-                        scope.info != nullptr && scope.info->name == "predict" && !scope.find_local("data") &&
+                        scope.info != nullptr && scope.info->name == kPredictRole && !scope.find_local("data") &&
                         called != nullptr && called->of_words.op == Id::DecodeWords;
   if (!is_meant) return std::nullopt;
   std::optional<Expr> between;

@@ -209,6 +209,22 @@ bool help_of_object(diagnostics::Diagnostic& diagnostic, const ast::Name& name, 
   return true;
 }
 
+/// What may be called where `name` is, if that is a closed set: of `rows |> shuffl(1)` the stages. Empty if it is none.
+std::vector<std::string> callable_at(const ast::Name& name, const NameUse& use, const Scope& scope) {
+  if (use.given == nullptr) return {};
+  if (scope.closed != nullptr && scope.closed->callee == name.span) return scope.closed->names();
+  const bool is_piped = scope.place == Place::Data && !use.given->empty() && use.given->front().checked &&
+                        use.given->front().checked->type.kind == Kind::Stream;
+  return is_piped ? resolve::LibraryIndex::get().names("data/stages") : std::vector<std::string>();
+}
+
+/// `zeros(…)` and its like, which give what a weight begins with.
+std::string initial_functions() {
+  std::string list = "`zeros(…)`, `ones(…)`, `rand(…)`, `randn(…)`";
+  for (const std::string& name : resolve::LibraryIndex::get().names("init/")) list += ", `" + name + "(…)`";
+  return list;
+}
+
 /// What another library builds and then calls, `ReLU()`, is the function itself: the fix takes the brackets, too.
 void take_empty_call(diagnostics::Diagnostic& diagnostic, const NameUse& use, const Scope& scope) {
   if (use.empty_call.is_empty() || diagnostic.fixes.size() != 1) return;
@@ -220,6 +236,13 @@ void take_empty_call(diagnostics::Diagnostic& diagnostic, const NameUse& use, co
 }
 
 }  // namespace
+
+Span callee_of(const ast::Expr& value) {
+  if (const auto* pipe = value.get<ast::Pipe>()) return callee_of(*pipe->value);
+  const auto* call = value.get<ast::Call>();
+  const auto* callee = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
+  return callee != nullptr ? callee->name.span : Span{};
+}
 
 bool is_in_scope(const std::string& name, const Scope& scope) {
   const std::vector<std::string> names = scope.names();
@@ -280,6 +303,12 @@ void report_unknown(const ast::Name& name, Scope& scope, const NameUse& use) {
     if (!did_you_mean(diagnostic, name.text, name.span, optimizers)) note_there_are(diagnostic, optimizers);
     return scope.cx.report(std::move(diagnostic));
   }
+  const std::vector<std::string> callable = callable_at(name, use, scope);
+  if (!callable.empty()) {
+    if (!did_you_mean(diagnostic, name.text, name.span, callable)) note_there_are(diagnostic, callable);
+    if (use.given != nullptr) rename_arguments(diagnostic, *use.given, scope);
+    return scope.cx.report(std::move(diagnostic));
+  }
   if (help_of_text(diagnostic, name, use)) return scope.cx.report(std::move(diagnostic));
   // What is declared near by is meant more often than what the library holds.
   const bool wants_other = use.wanted != nullptr && !use.wanted->is_error() && use.wanted->kind != Kind::Function;
@@ -292,6 +321,8 @@ void report_unknown(const ast::Name& name, Scope& scope, const NameUse& use) {
   else if (!help_of_object(diagnostic, name, use, scope))
     did_you_mean(diagnostic, name.text, name.span,
                  is_no_fn ? values_among(names_for(use, scope), scope) : names_for(use, scope));
+  const bool begins_weight = !scope.own_dims.empty() && use.given != nullptr;
+  if (begins_weight && diagnostic.helps.empty()) diagnostic.note("a weight may begin as {}", initial_functions());
   take_empty_call(diagnostic, use, scope);
   if (use.given != nullptr) rename_arguments(diagnostic, *use.given, scope);
   scope.cx.report(std::move(diagnostic));

@@ -7,6 +7,7 @@
 
 #include "dsl/check/check.h"
 #include "dsl/check/scope/declared.h"
+#include "dsl/check/scope/facts.h"
 #include "dsl/diagnostics/diagnostic.h"
 #include "dsl/diagnostics/sink.h"
 
@@ -60,7 +61,7 @@ struct Context {
   const resolve::ModuleGraph& graph;
   const DataFiles* files = nullptr;
   Program program;
-  std::vector<Requirement> facts;  ///< `where` clauses of hparams
+  Facts facts;
   Declared declared;
   Told told;
   Closures closures;

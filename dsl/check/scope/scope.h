@@ -2,6 +2,8 @@
 
 // The names that code can see, and what it may do where it stands.
 
+#include <functional>
+
 #include "dsl/check/scope/context.h"
 #include "dsl/diagnostics/suggest.h"
 
@@ -26,6 +28,12 @@ struct DefaultParams {
   bool keeps_spans = true;          ///< false in the library: its places are not shown
   bool* rests_on_errors = nullptr;  ///< set where one of `before` could not be read, which was reported
   const char* why_not = "a default may use the parameters that stand before it";  ///< of one that is not in `before`
+};
+
+/// Where few functions may be called, all known: the name that is called there, and theirs.
+struct ClosedCall {
+  Span callee;
+  std::function<std::vector<std::string>()> names;  ///< asked only where something is wrong
 };
 
 /// The names that can be seen from one place in one function.
@@ -53,9 +61,10 @@ struct Scope {
   bool may_drop_values = false;  ///< in a `fails` test an expression's value may be dropped
   bool may_not_happen = false;   ///< in a part of a value that is not always computed: an arm of `if`, an element
   std::vector<Requirement>* requirements = nullptr;  ///< of the declaration: what its user must satisfy
-  Body* hoisted = nullptr;         ///< the body being checked: takes what must happen before a statement
-  bool in_function_value = false;  ///< in what a function as a value does at each call, wherever it stands
-  bool in_scan = false;            ///< directly in the body of a `scan`, where `yield` may stand
+  Body* hoisted = nullptr;             ///< the body being checked: takes what must happen before a statement
+  bool in_function_value = false;      ///< in what a function as a value does at each call, wherever it stands
+  bool in_scan = false;                ///< directly in the body of a `scan`, where `yield` may stand
+  const ClosedCall* closed = nullptr;  ///< in the value of a part, a setting or a stream
 
   /// The same place in the file that `span` is of: what is taken from there means what it means there.
   Scope in_file_of(Span span) const;
@@ -104,6 +113,8 @@ void note_hidden(diagnostics::Diagnostic& diagnostic, const std::string& name, S
 void note_hiding(diagnostics::Diagnostic& diagnostic, Span place, Span use, const Context& cx);
 /// Whether `name` means something where the scope is.
 bool is_in_scope(const std::string& name, const Scope& scope);
+/// The name that a value calls first: `csv` of `csv(path) |> map(f)`. Empty if it calls nothing by its name.
+Span callee_of(const ast::Expr& value);
 /// Reports E0301 with the nearest name.
 void report_unknown(const ast::Name& name, Scope& scope, const NameUse& use = {});
 /// Where an existing local lives, if it is not of the innermost body.

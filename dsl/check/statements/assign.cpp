@@ -139,7 +139,10 @@ Stmt assign_name(const ast::Name& name, const ast::Expr& target, Expr value, boo
   const auto outer = outer_local(name.text, scope);
   if (outer && !rejoin(*outer, value, is_updated, scope)) return {span, stmt::Error{}};
   const LocalId local = outer ? *outer : scope.declare(name.text, value.type);
-  return {span, stmt::Let{local, cx.keep(std::move(value))}};
+  const bool has_layers = !outer && holds_layers(value.type);
+  const ExprId given = cx.keep(std::move(value));
+  scope.local(local).layers = has_layers ? std::optional(given) : std::nullopt;
+  return {span, stmt::Let{local, given}};
 }
 
 /// Makes `value` what may stand in place of a part of type `part`; it may be stretched to it.
@@ -362,6 +365,7 @@ Stmt check_unpack(const ast::Stmt& statement, const ast::Unpack& unpack, Scope& 
     scope.cx.report(std::move(diagnostic));
     value.type = Type::error();
   }
+  result.value = scope.cx.keep(value);
   for (size_t i = 0; i < unpack.names.size(); ++i) {
     const Type type = value.type.is_error() ? Type::error() : value.type.fields[i].type;
     const std::string& name = unpack.names[i].text;
@@ -371,8 +375,11 @@ Stmt check_unpack(const ast::Stmt& statement, const ast::Unpack& unpack, Scope& 
     }
     const auto outer = outer_local(name, scope);
     result.locals.push_back(outer ? *outer : scope.declare(name, type));
+    std::optional<ExprId>& layers = scope.local(result.locals.back()).layers;
+    layers.reset();
+    if (!outer && value.type.kind == Kind::Tuple && holds_layers(type))
+      layers = scope.cx.keep({type, value.span, node::TupleElement{result.value, int64_t(i)}});
   }
-  result.value = scope.cx.keep(std::move(value));
   return {statement.span, std::move(result)};
 }
 

@@ -46,7 +46,9 @@ Stmt check_for_list(const ast::Stmt& statement, const ast::For& loop, Expr list,
   }
   const Type list_type = list.type;
   const LocalId kept = scope.hidden_local(list_type);
-  scope.hoisted->push_back({statement.span, stmt::Let{kept, cx.keep(std::move(list))}});
+  const ExprId given = cx.keep(std::move(list));
+  scope.local(kept).layers = given;
+  scope.hoisted->push_back({statement.span, stmt::Let{kept, given}});
   const ExprId all = cx.keep(local_expr(kept, scope, loop.range.span));
   stmt::For result;
   const AtomId atom = cx.program.atoms.variable(loop.variable.text, cx.next_key++, false, false, true);
@@ -60,6 +62,7 @@ Stmt check_for_list(const ast::Stmt& statement, const ast::For& loop, Expr list,
   const ExprId at = cx.keep(local_expr(result.variable, scope, statement.span));
   const ExprId taken = cx.keep({type, loop.range.span, node::ListElement{all, at}});
   const LocalId variable = scope.declare(loop.variable.text, type);
+  scope.local(variable).layers = taken;
   result.body = check_body(loop.body, scope);
   result.body.insert(result.body.begin(), {statement.span, stmt::Let{variable, taken}});
   --scope.loop_depth;

@@ -34,13 +34,9 @@ bool is_above_zero(const Polynomial& value, const Context& cx) {
 
 /// Whether what hparams promise, `size > 0`, keeps `difference` at or below `most`: it is so many times one of theirs and a rest.
 bool follows_from_bounds(const Polynomial& difference, int64_t most, const Context& cx) {
-  for (const Requirement& fact : cx.facts) {
+  for (const size_t index : cx.facts.about(difference.atoms())) {
+    const Requirement& fact = cx.facts[index];
     if (fact.kind != Requirement::Kind::AtMost && fact.kind != Requirement::Kind::Less) continue;
-    // Most hparams are others.
-    const bool is_about = std::any_of(difference.terms().begin(), difference.terms().end(), [&](const auto& term) {
-      return !term.first.empty() && (fact.left.terms().contains(term.first) || fact.right.terms().contains(term.first));
-    });
-    if (!is_about) continue;
     const Polynomial promised = fact.left - fact.right;
     const auto first = std::find_if(promised.terms().begin(), promised.terms().end(),
                                     [](const auto& term) { return !term.first.empty(); });
@@ -75,7 +71,11 @@ Truth divides(const Requirement& requirement, const Context& cx) {
   if (left.constant() && right.constant()) {
     return host::mod(*left.constant(), *right.constant()) == 0 ? Truth::Proven : Truth::False;
   }
-  for (const Requirement& fact : cx.facts) {
+  std::vector<AtomId> atoms = left.atoms();
+  const std::vector<AtomId> others = right.atoms();
+  atoms.insert(atoms.end(), others.begin(), others.end());
+  for (const size_t index : cx.facts.about(atoms)) {
+    const Requirement& fact = cx.facts[index];
     // What is a multiple of 4 is one of 2.
     if (fact.kind != Requirement::Kind::Divisible || !AtomTable::divide(fact.right, right)) continue;
     if (fact.left == left || AtomTable::divide(left, fact.left)) return Truth::Proven;
@@ -159,7 +159,8 @@ AtomTable::Substitution multiples(const std::vector<AtomId>& names, Context& cx)
   for (const AtomId id : names) {
     const Polynomial name = Polynomial::atom(id);
     std::optional<Polynomial> number, shift;
-    for (const Requirement& fact : cx.facts) {
+    for (const size_t index : cx.facts.about({id})) {
+      const Requirement& fact = cx.facts[index];
       const bool is_about = fact.kind == Requirement::Kind::Divisible && (fact.left - name).constant();
       if (!is_about || fact.right == Polynomial(0)) continue;
       if (!number) {

@@ -30,6 +30,8 @@ Type check_type(const ast::TypeExpr& type, Scope& scope);
 std::optional<Element> element_of(const std::string& name);
 /// Those that programs may write.
 std::vector<std::string> element_names();
+/// All types of the language that programs may write, those too.
+std::vector<std::string> type_words();
 /// Whether both lists say their elements one by one, and have as many: each goes to the one in its place.
 bool are_each_by_each(const Type& left, const Type& right);
 /// The type that both branches have; where tensors differ in a dim, the dim is `?`.

@@ -143,7 +143,7 @@ TEST_CASE("requirements: sizes of two names may be equal, a multiple of one neve
   CHECK(truth(Kind::Divisible, d * h, h) == Truth::Proven);
   CHECK(truth(Kind::Divisible, d, h) == Truth::Open);
   CHECK(truth(Kind::Divisible, 12, 5) == Truth::False);
-  world.cx.facts.push_back({.kind = Kind::Divisible, .left = d, .right = h});
+  world.cx.facts.add({.kind = Kind::Divisible, .left = d, .right = h});
   CHECK(truth(Kind::Divisible, d, h) == Truth::Proven);
   CHECK(truth(Kind::Divisible, d * 3, h) == Truth::Proven);
   CHECK(truth(Kind::Divisible, d + 1, h) == Truth::Open);
@@ -155,7 +155,7 @@ TEST_CASE("requirements: sizes of two names may be equal, a multiple of one neve
 TEST_CASE("sizes: what is no multiple of anything tells nothing") {
   World world;
   const Polynomial h = world.binder("H");
-  world.cx.facts.push_back({.kind = Requirement::Kind::Divisible, .left = h, .right = 0});
+  world.cx.facts.add({.kind = Requirement::Kind::Divisible, .left = h, .right = 0});
   CHECK_FALSE(are_same_size(h, h * 2, world.cx));
   CHECK_FALSE(are_same_size(Polynomial(std::numeric_limits<int64_t>::max()) + h + 1, h * 2, world.cx));
 }
@@ -164,8 +164,8 @@ TEST_CASE("sizes: those of multiples are the same where they are so for all of t
   World world;
   AtomTable& atoms = world.cx.program.atoms;
   const Polynomial h = world.binder("H");
-  world.cx.facts.push_back({.kind = Requirement::Kind::Divisible, .left = h - 1, .right = 4});
-  world.cx.facts.push_back({.kind = Requirement::Kind::Divisible, .left = h - 1, .right = 6});
+  world.cx.facts.add({.kind = Requirement::Kind::Divisible, .left = h - 1, .right = 4});
+  world.cx.facts.add({.kind = Requirement::Kind::Divisible, .left = h - 1, .right = 6});
   std::mt19937 random(7);
   std::map<bool, int> seen;
   // `outer (inner (h + shift) / by) / again`, rounded down or up.

@@ -19,6 +19,13 @@ std::vector<std::string> element_names() {
   return names;
 }
 
+std::vector<std::string> type_words() {
+  std::vector<std::string> names = {"int",  "str",    "path",   "duration", "period", "bytes",
+                                    "list", "option", "one_of", "series",   "weights"};
+  for (std::string& name : element_names()) names.push_back(std::move(name));
+  return names;
+}
+
 namespace {
 
 std::optional<Kind> host_kind(const std::string& name) {
@@ -65,9 +72,7 @@ std::string name_in_settings(const std::string& name) {
 
 /// What programs may write where a type stands: what the language has, and behind it the types of the program.
 std::vector<std::string> type_names(const Scope& scope) {
-  std::vector<std::string> names = {"int",  "str",    "path",   "duration", "period", "bytes",
-                                    "list", "option", "one_of", "series",   "weights"};
-  for (std::string& name : element_names()) names.push_back(std::move(name));
+  std::vector<std::string> names = type_words();
   for (const std::string& name : scope.cx.graph.visible(scope.module)) {
     const Symbol* symbol = scope.cx.graph.find(scope.module, name);
     if (symbol != nullptr && symbol->kind == SymbolKind::Type) names.push_back(name);

@@ -5,6 +5,7 @@
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/walk.h"
+#include "runtime/tables/roles.h"
 
 namespace ltr::check {
 
@@ -235,13 +236,13 @@ void find_splits(Context& cx, const ExprView& expr, const DataObject& data) {
 }  // namespace
 
 void check_same_records(Context& cx, const DataObject& data) {
-  const auto train =
-      std::find_if(data.streams.begin(), data.streams.end(), [](const StreamDecl& one) { return one.role == "train"; });
+  const auto train = std::find_if(data.streams.begin(), data.streams.end(),
+                                  [](const StreamDecl& one) { return one.role == kTrainRole; });
   if (train == data.streams.end() || train->value.type.is_error()) return;
   const std::vector<ExprView> trained = origins(train->value, data, cx.program);
   if (trained.empty()) return;
   for (const StreamDecl& stream : data.streams) {
-    if ((stream.role != "val" && stream.role != "test") || stream.value.type.is_error()) continue;
+    if ((stream.role != kValRole && stream.role != kTestRole) || stream.value.type.is_error()) continue;
     const std::vector<ExprView> measured = origins(stream.value, data, cx.program);
     if (measured.empty()) continue;
     const std::string name = stream.role + (stream.name.empty() ? "" : "." + stream.name);
@@ -279,8 +280,8 @@ void add_read_by_maps(const ExprView& expr, const DataObject& data, const Progra
 }  // namespace
 
 void check_known_records(Context& cx, const DataObject& data) {
-  const auto train =
-      std::find_if(data.streams.begin(), data.streams.end(), [](const StreamDecl& one) { return one.role == "train"; });
+  const auto train = std::find_if(data.streams.begin(), data.streams.end(),
+                                  [](const StreamDecl& one) { return one.role == kTrainRole; });
   if (train == data.streams.end() || train->value.type.is_error()) return;
   std::set<std::string> used;
   add_read_by_maps(train->value, data, cx.program, used);
@@ -290,7 +291,8 @@ void check_known_records(Context& cx, const DataObject& data) {
     if (!is_known || op->args.size() < 2 || !used.contains(member.name)) continue;
     const std::vector<ExprView> known = origins(cx.at(op->args[0]), data, cx.program);
     for (const StreamDecl& stream : data.streams) {
-      if ((stream.role != "val" && stream.role != "test") || stream.value.type.is_error() || known.empty()) continue;
+      if ((stream.role != kValRole && stream.role != kTestRole) || stream.value.type.is_error() || known.empty())
+        continue;
       const std::vector<ExprView> measured = origins(stream.value, data, cx.program);
       if (measured.empty() || (!holds(measured, known.front(), data, cx) && !holds(known, measured.front(), data, cx)))
         continue;

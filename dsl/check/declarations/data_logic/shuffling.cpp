@@ -2,6 +2,7 @@
 
 #include "dsl/check/declarations/data_logic/data_logic.h"
 #include "dsl/check/walk.h"
+#include "runtime/tables/roles.h"
 
 namespace ltr::check {
 
@@ -39,11 +40,11 @@ bool may_be_mixed(const ExprView& expr, const DataObject& data, const Program& p
 }  // namespace
 
 void check_shuffling(Context& cx, const DataObject& data) {
-  const auto first_train =
-      std::find_if(data.streams.begin(), data.streams.end(), [](const StreamDecl& one) { return one.role == "train"; });
+  const auto first_train = std::find_if(data.streams.begin(), data.streams.end(),
+                                        [](const StreamDecl& one) { return one.role == kTrainRole; });
   for (const StreamDecl& stream : data.streams) {
     if (stream.value.type.is_error()) continue;
-    if (stream.role != "train") {
+    if (stream.role != kTrainRole) {
       const auto shuffle = own_shuffle(stream.value, cx.program);
       if (!shuffle) continue;
       const auto pipe = pipe_of(cx, *shuffle);

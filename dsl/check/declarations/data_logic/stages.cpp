@@ -3,6 +3,7 @@
 #include "dsl/check/declarations/data_logic/data_logic.h"
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/walk.h"
+#include "runtime/tables/roles.h"
 
 namespace ltr::check {
 
@@ -131,7 +132,7 @@ void check_stages(Context& cx, const DataObject& data) {
   for (const StreamDecl& stream : data.streams) {
     if (stream.value.type.is_error()) continue;
     find_windows(cx, stream.value, data);
-    if (stream.role != "train") {
+    if (stream.role != kTrainRole) {
       check_augmented(cx, stream, data);
     } else if (const auto shuffle = shuffled_batches(stream.value, data, cx.program)) {
       cx.report(diag::shuffled_batches(stage_span(cx, *shuffle), std::string(library::info(stage_of(*shuffle)).name))
