@@ -135,11 +135,13 @@ namespace {
 std::vector<WeightPlace> places_of(const std::string& pattern, const WeightUse& use, const Heap& heap, bool surely) {
   const auto named = [&](const std::string& name) { return surely ? of_all_elements(name, pattern) : name; };
   const Weight& weight = heap.weights[use.weight];
+  // Only words such as `@norm` ask for the block, which is looked for among all.
+  const bool asks_kind = find_group_word(pattern) != nullptr;
   std::vector<WeightPlace> places;
   for (const Scope& place : weight.places) {
     const bool lies_within = use.scope.holds(place) && place.path.size() > use.scope.path.size();
     const std::string below = lies_within ? use.scope.name_of(place) : "";
-    places.push_back({named(weight_name(place.path)), named(below), kind_of(place, heap)});
+    places.push_back({named(weight_name(place.path)), named(below), asks_kind ? kind_of(place, heap) : ""});
   }
   return places;
 }

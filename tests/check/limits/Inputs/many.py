@@ -81,3 +81,11 @@ elif kind == "batch":
     print("  train = range(64) |> map(make) |> shuffle(1) |> collate(16)\n}")
 elif kind == "unread":
     print("block F(" + ", ".join(f"a{i}: int" for i in range(count)) + ") {\n  fn forward(x: float[4]) -> float[4] = x\n}")
+# So many groups over three times as many layers.
+elif kind == "groups":
+    layers = [f"l{i}" for i in range(3 * count)]
+    print("model M() {")
+    print("\n".join(f"  {layer} = Linear(4, 4)" for layer in layers))
+    print("  optimizer opt = Adam([" + ", ".join(f"{layer}.weights" for layer in layers) + "], lr = 1e-3) {")
+    print("\n".join(f'    group "{layer}.*" {{ lr = 1e-4 }}' for layer in layers[:count]))
+    print("  }\n  step train[B](x: float[B, 4]) { minimize mean(" + "x" + "".join(f" |> {layer}" for layer in layers[:200]) + ") }\n}")
