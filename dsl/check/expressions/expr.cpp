@@ -231,18 +231,6 @@ Expr check_unary(const ast::Expr& expr, const ast::Unary& unary, Scope& scope) {
 
 Expr check_form(const ast::Expr& expr, Scope& scope);
 
-/// What a size of `type` suffers from.
-Polynomial::Loss loss_of(const Type& type) {
-  if (type.value && type.value->loss() != Polynomial::Loss::None) return type.value->loss();
-  for (const Dim& dim : type.dims) {
-    if (dim.size.loss() != Polynomial::Loss::None) return dim.size.loss();
-  }
-  for (const TypeField& field : type.fields) {
-    if (const auto loss = loss_of(field.type); loss != Polynomial::Loss::None) return loss;
-  }
-  return Polynomial::Loss::None;
-}
-
 }  // namespace
 
 Expr check_function(const ast::Expr& expr, Scope& scope) {
@@ -252,18 +240,7 @@ Expr check_function(const ast::Expr& expr, Scope& scope) {
 
 Expr check_expr(const ast::Expr& expr, Scope& scope) {
   Expr value = check_form(expr, scope);
-  const Polynomial::Loss loss = loss_of(value.type);
-  if (loss == Polynomial::Loss::None) return value;
-  const std::string reason = loss == Polynomial::Loss::Overflow
-                                 ? "does not fit into 64 bits"
-                                 : "has more than " + std::to_string(Polynomial::kMostTerms) + " terms";
-  const bool is_int = value.type.kind == Kind::Int;
-  const std::string what = (is_int ? "`" : "the size `") + scope.cx.source_text(expr.span) + "`";
-  diagnostics::Diagnostic diagnostic = diag::dim_overflow(expr.span, what, reason);
-  if (loss == Polynomial::Loss::Overflow && is_int)
-    diagnostic.help("the largest int is {}; a float such as `1e20` goes beyond", std::to_string(INT64_MAX));
-  scope.cx.report(std::move(diagnostic));
-  return error_at(expr.span);
+  return report_unfit_size(value.type, expr.span, scope.cx) ? error_at(expr.span) : std::move(value);
 }
 
 namespace {

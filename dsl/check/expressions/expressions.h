@@ -11,6 +11,8 @@ std::optional<HostValue> evaluate(const ExprView& expr, const Program& program);
 /// Whether a flag may give it another value than `evaluate` does, which takes hparams at their defaults.
 bool reads_hparam(const ExprView& expr, const Program& program);
 Expr check_expr(const ast::Expr& expr, Scope& scope);
+/// Reports E0339 of a value at `span` whose size or count of dims cannot be. False if both can.
+bool report_unfit_size(const Type& type, Span span, Context& cx);
 /// Where a function is wanted: a call that lacks its first argument is one, in a list too.
 Expr check_function(const ast::Expr& expr, Scope& scope);
 /// As `check_expr`, where `wanted` is asked for: names of closed kinds are read, implicit

@@ -1,6 +1,7 @@
 #include <array>
 
 #include "dsl/check/declarations/declarations.h"
+#include "dsl/check/expressions/expressions.h"
 #include "dsl/check/scope/twice.h"
 
 namespace ltr::check {
@@ -141,7 +142,8 @@ Type check_dims(const ast::NamedType& named, Element element, Scope& scope) {
       }
     }
   }
-  return Type::tensor(element, std::move(dims));
+  Type type = Type::tensor(element, std::move(dims));
+  return report_unfit_size(type, named.name.span, scope.cx) ? Type::error() : type;
 }
 
 /// What a name may stand for, written out: types that hold one other twice double with each level.
