@@ -75,7 +75,7 @@ mel_spectrogram(randn({b}, 40), 100, 16, 8, {c}); mfcc(randn({b}, 40), 100, 2, 1
 """
 
 LAYERS = """
-AdaptiveAvgPool1d(2, padding = 1, count_include_pad = false) < randn({b}, {c}, {h}); AvgPool1d(2) < randn({b}, {c}, {h}); AvgPool2d((2, 1)) < randn({b}, {c}, {h}, {w}); MaxPool1d(2) < randn({b}, {c}, {h})
+AdaptiveAvgPool1d(2) < randn({b}, {c}, {h}); AvgPool1d(2, padding = 1, count_include_pad = false) < randn({b}, {c}, {h}); AvgPool2d((2, 1)) < randn({b}, {c}, {h}, {w}); MaxPool1d(2) < randn({b}, {c}, {h})
 BatchNorm1d({c}) < randn({b}, {c}); BatchNorm2d({c}) < randn({b}, {c}, 2, 2); SyncBatchNorm({c}) < randn({b}, {c}, 2, 2); InstanceNorm({c}) < randn({b}, {c}, 3)
 GroupNorm(2, {n}) < randn({b}, {n}, 3); Conv1d({c}, 2, 3, padding = "same") < randn({b}, {c}, {h}); Conv2d({c}, 2, (3, 2), padding = (1, 0)) < randn({b}, {c}, {h}, {w})
 Conv3d({c}, 2, 2) < randn({b}, {c}, {h}, {h}, {w}); ConvTranspose1d({c}, 2, 3) < randn({b}, {c}, {h}); ConvTranspose3d({c}, 2, 2) < randn({b}, {c}, 2, 2, 2)
