@@ -383,12 +383,12 @@ void Trace::look_at_randomness(const ir::Op& op, const std::vector<Value>& opera
     const std::optional<Span> noise = operands[i].held_noise();
     if (!noise) continue;
     bool is_alone = !operands[i].holds_input();
-    // What is only arranged anew meets nothing; which rows are chosen is drawn, too.
-    const bool is_index = op.function == library::Id::IndexSelect && i > 0;
+    // What is only arranged anew meets nothing; what says how it is, such as an index, does.
+    const bool is_arranged = function.rearranges && i == 0;
     for (size_t k = 0; k < operands.size(); ++k) {
       if (k == i) continue;
       is_alone = is_alone && !operands[k].varies && operands[k].paths.empty();
-      if (operands[k].holds_input() && (!function.rearranges || is_index))
+      if (operands[k].holds_input() && !is_arranged)
         findings.draws.push_back({*noise, step, false, outer_span(op, frame)});
     }
     if (is_alone) value.noise = noise;

@@ -316,7 +316,7 @@ struct Completer {
     }
     if (brace == "optimizer" || brace == "group") {
       if (cursor.starts_entry) {
-        // Those of a group are its rule's, too; these two all rules have.
+        // Those of a group are its rule's, too, of which most have these two.
         const bool is_group = brace == "group";
         for (const std::string& name :
              is_group ? check::group_settings({"lr", "weight_decay"}) : check::optimizer_settings())

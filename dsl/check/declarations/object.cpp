@@ -175,8 +175,7 @@ struct ObjectChecker {
     const auto* call = setting.value.get<ast::Call>();
     if (report_weights_beside(setting.value, 0, object, cx)) return error_at(setting.value.span);
     if (rule_params(setting.value, cx) != nullptr) return check_call(setting.value, *call, inner, weights);
-    if (report_unknown_rule(setting.value, object, inner)) return error_at(setting.value.span);
-    Expr value = check_expr(setting.value, inner);
+    Expr value = check_rule(setting.value, inner);
     if (!value.type.is_error())
       cx.report(diag::wrong_type(
           value.span,
@@ -237,11 +236,11 @@ struct ObjectChecker {
 
   void check_optimizer(const ast::Optimizer& optimizer) {
     Scope inner = scope();
-    if (report_unknown_rule(optimizer.value, object, inner) || report_weights_beside(optimizer.value, 1, object, cx)) {
+    if (report_weights_beside(optimizer.value, 1, object, cx)) {
       add(optimizer.name, Type::error(), MemberKind::Optimizer, error_at(optimizer.value.span));
       return;
     }
-    Expr value = check_expr(optimizer.value, inner);
+    Expr value = check_rule(optimizer.value, inner);
     if (!value.type.is_error() && value.type.kind != Kind::Optimizer) {
       cx.report(diag::wrong_type(value.span, "an optimizer is wanted here, such as `AdamW(net.weights, lr = lr)`"));
       value.type = Type::error();

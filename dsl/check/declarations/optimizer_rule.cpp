@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "dsl/diagnostics/suggest.h"
+#include "dsl/check/expressions/expressions.h"
 #include "dsl/resolve/library.h"
 
 namespace ltr::check {
@@ -24,18 +24,12 @@ std::vector<std::string> group_settings(std::vector<std::string> of_rule) {
   return of_rule;
 }
 
-bool report_unknown_rule(const ast::Expr& value, const ObjectInfo& object, Scope& scope) {
-  const auto* call = value.get<ast::Call>();
-  const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
-  if (name == nullptr || scope.cx.graph.find(object.module, name->name.text) != nullptr ||
-      scope.find_local(name->name.text) || object.members.contains(name->name.text) ||
-      object.fns.contains(name->name.text))
-    return false;
-  const std::vector<std::string> known = resolve::LibraryIndex::get().names("optim/");
-  diagnostics::Diagnostic diagnostic = diag::unknown_name(name->name.span, name->name.text);
-  if (!did_you_mean(diagnostic, name->name.text, name->name.span, known)) note_there_are(diagnostic, known);
-  scope.cx.report(std::move(diagnostic));
-  return true;
+Expr check_rule(const ast::Expr& value, Scope& scope) {
+  const ClosedCall rules{callee_of(value), [] { return resolve::LibraryIndex::get().names("optim/"); }};
+  scope.closed = &rules;
+  Expr checked = check_expr(value, scope);
+  scope.closed = nullptr;
+  return checked;
 }
 
 namespace {

@@ -8,8 +8,8 @@ namespace ltr::check {
 
 /// What a call of an optimizer's rule takes: the weights, then its settings. Nothing where it is none.
 const std::vector<ParamInfo>* rule_params(const ast::Expr& value, Context& cx);
-/// E0301 with what there is, where an optimizer of `object` calls no function at all.
-bool report_unknown_rule(const ast::Expr& value, const ObjectInfo& object, Scope& scope);
+/// A value that is to be a rule: where it calls nothing that there is, the rules are listed.
+Expr check_rule(const ast::Expr& value, Scope& scope);
 /// E0309 where more weights are given than a rule takes: `Adam(a.weights, b.weights)`, which takes one argument, or any in
 /// the rule of a group, which takes none.
 bool report_weights_beside(const ast::Expr& value, size_t taken, const ObjectInfo& object, Context& cx);

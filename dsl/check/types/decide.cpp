@@ -34,6 +34,7 @@ bool is_above_zero(const Polynomial& value, const Context& cx) {
 
 /// Whether what hparams promise, `size > 0`, keeps `difference` at or below `most`: it is so many times one of theirs and a rest.
 bool follows_from_bounds(const Polynomial& difference, int64_t most, const Context& cx) {
+  if (cx.facts.empty()) return false;
   for (const size_t index : cx.facts.about(difference.atoms())) {
     const Requirement& fact = cx.facts[index];
     if (fact.kind != Requirement::Kind::AtMost && fact.kind != Requirement::Kind::Less) continue;
@@ -71,6 +72,7 @@ Truth divides(const Requirement& requirement, const Context& cx) {
   if (left.constant() && right.constant()) {
     return host::mod(*left.constant(), *right.constant()) == 0 ? Truth::Proven : Truth::False;
   }
+  if (cx.facts.empty()) return Truth::Open;
   std::vector<AtomId> atoms = left.atoms();
   const std::vector<AtomId> others = right.atoms();
   atoms.insert(atoms.end(), others.begin(), others.end());
