@@ -46,12 +46,16 @@ const ir::ObjectInfo* Trace::find_object(const std::string& name) const {
 // ---- places and values
 // ----------------------------------------------------------------------------------------
 
-Value Trace::use(ir::ValueId id, const Frame& frame) const {
+const Value& Trace::use(ir::ValueId id, const Frame& frame) const {
   const ir::Value& value = frame.function->values[id];
   if (!value.constant) return frame.values[id];
-  Value known = Value::of(*value.constant);
-  known.is_none = std::holds_alternative<ir::NoneConstant>(*value.constant) && !value.type.is(TypeKind::Function);
-  return known;
+  const auto [known, is_new] = constants_.try_emplace(&*value.constant);
+  if (is_new) {
+    known->second.constant = *value.constant;
+    known->second.is_none =
+        std::holds_alternative<ir::NoneConstant>(*value.constant) && !value.type.is(TypeKind::Function);
+  }
+  return known->second;
 }
 
 Value Trace::joined_operands(const ir::Op& op, const Frame& frame) const {
@@ -140,7 +144,7 @@ void Trace::run(const ir::Function& function, std::optional<ObjectId> self) {
 }
 
 Value Trace::call(const ir::Function& function, std::vector<Value> arguments, const Frame* caller, const ir::Op* site) {
-  followed_.insert(function.name);
+  followed_.insert(&function);
   findings.has_error = findings.has_error || function.has_error;
   const bool is_opaque = function.has_error && function.body.ops.empty();
   // A function that calls itself is an error of its own.

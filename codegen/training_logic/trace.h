@@ -1,6 +1,8 @@
 #pragma once
 
+#include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "codegen/ir/tables.h"
 #include "codegen/training_logic/findings.h"
@@ -25,7 +27,7 @@ class Trace {
   ObjectId build_callback(const std::string& name, ObjectId model);
   /// Runs a step of `self`, a test, or any function, from the start: all weights are as built.
   void run(const ir::Function& function, std::optional<ObjectId> self);
-  bool has_followed(const std::string& function) const { return followed_.count(function) != 0; }
+  bool has_followed(const ir::Function& function) const { return followed_.contains(&function); }
   const ir::Function* find(const std::string& function) const;
   const ir::ObjectInfo* find_object(const std::string& name) const;
 
@@ -82,7 +84,8 @@ class Trace {
   void look_at_sides(const ir::Op& op, const Value& predicted, const Value& wanted, const Frame& frame);
   void look_at_average(const ir::Op& op, const Value& target, const Value& source, const Frame& frame);
   void look_at_activation(library::Id taker, const ir::Op& op, Frame& frame);
-  void look_at_randomness(const ir::Op& op, const std::vector<Value>& operands, Value& value, const Frame& frame);
+  using Operands = std::vector<const Value*>;
+  void look_at_randomness(const ir::Op& op, const Operands& operands, Value& value, const Frame& frame);
   bool is_in_block(const Frame& frame) const;
   Value read_on_host(const ir::Op& op, const Frame& frame) const;
   void update(const ir::Op& op, Frame& frame);
@@ -91,7 +94,7 @@ class Trace {
   void use_gradients(const ir::Op& op, OwnerId owner);
   void note_left_gradients();
 
-  Value use(ir::ValueId id, const Frame& frame) const;
+  const Value& use(ir::ValueId id, const Frame& frame) const;
   Value joined_operands(const ir::Op& op, const Frame& frame) const;
   /// Of the program rather than of the library: the place of the call, if need be.
   Span user_span(const ir::Op& op, const Frame& frame) const;
@@ -109,7 +112,8 @@ class Trace {
   Heap& heap_;
   std::unordered_map<std::string, const ir::Function*> functions_;
   std::unordered_map<std::string, const ir::ObjectInfo*> objects_;
-  std::set<std::string> followed_;
+  std::unordered_set<const ir::Function*> followed_;
+  mutable std::unordered_map<const ir::Constant*, Value> constants_;  ///< of all functions, as `use` meets them
   /// The gradients of a manual step, by the owner of their weights.
   struct Gradients {
     std::map<OwnerId, Span> cleared;  ///< none since here, on every way

@@ -106,7 +106,7 @@ Value Trace::place(const ir::Op& op, Frame& frame) {
     place.scope = Scope{++heap_.roots, ""};
     return place;
   }
-  const Value of = use(op.operands[0], frame);
+  const Value& of = use(op.operands[0], frame);
   if (op.kind == OpKind::ScopeOf) {
     if (of.weights.size() == 1) {
       place.scope = heap_.weights[of.weights[0].weight].places[0];
@@ -119,7 +119,7 @@ Value Trace::place(const ir::Op& op, Frame& frame) {
   if (!of.scope) return Value::unknown();
   std::string name = op.name;
   if (op.kind == OpKind::PlaceElement) {
-    const Value index = use(op.operands[1], frame);
+    const Value& index = use(op.operands[1], frame);
     const int64_t* known = index.constant ? std::get_if<int64_t>(&*index.constant) : nullptr;
     name = known != nullptr ? std::to_string(*known) : "*";
   }
@@ -132,7 +132,7 @@ Value Trace::weights(const ir::Op& op, Frame& frame) {
   Value value;
   if (op.kind == OpKind::JoinWeights) {
     for (const ir::ValueId id : op.operands) {
-      const Value part = use(id, frame);
+      const Value& part = use(id, frame);
       value.is_unknown = value.is_unknown || part.is_unknown;
       value.weights.insert(value.weights.end(), part.weights.begin(), part.weights.end());
     }
@@ -156,7 +156,7 @@ std::optional<int64_t> Trace::size_of(ir::DimId id, const Frame& constructor) co
   if (dim.kind == Kind::Name) {
     for (const ir::ValueId param : constructor.function->body.params) {
       if (constructor.function->values[param].name != dim.name) continue;
-      const std::optional<ir::Constant> given = use(param, constructor).constant;
+      const std::optional<ir::Constant>& given = use(param, constructor).constant;
       const int64_t* number = given ? std::get_if<int64_t>(&*given) : nullptr;
       return number != nullptr ? std::optional(*number) : std::nullopt;
     }
@@ -171,8 +171,8 @@ std::optional<int64_t> Trace::size_of(ir::DimId id, const Frame& constructor) co
 }
 
 Value Trace::made_weight(const ir::Op& op, Frame& frame) {
-  const Value scope = use(op.operands[0], frame);
-  const Value initial = use(op.operands[1], frame);
+  const Value& scope = use(op.operands[0], frame);
+  const Value& initial = use(op.operands[1], frame);
   if (initial.is_none) return initial;
   if (op.kind == OpKind::MakeBuffer) return Value::varying();
   if (!scope.scope) return Value::unknown();
@@ -287,18 +287,19 @@ void Trace::note_groups(const ir::Op& op, const Groups& groups, const Value& wei
 
 // Members of a constructor's own object that are made later are not asked for by its code.
 Value Trace::member(const ir::Op& op, Frame& frame) {
-  const Value base = use(op.operands[0], frame);
+  const Value& base = use(op.operands[0], frame);
   if (base.objects.empty()) return base.is_unknown ? Value::unknown() : Value::varying();
-  std::optional<Value> value;
-  for (const ObjectId id : base.objects) {
-    const Object& object = heap_.objects[id];
-    const auto known = object.members.find(op.name);
-    const Value one = known == object.members.end() ? Value::unknown() : known->second;
-    value = value ? join(*value, one) : one;
-  }
-  if (op.kind == OpKind::ReadParam) return read_weight(*value, op, frame);
   if (op.kind == OpKind::ReadBuffer) return Value::varying();
-  return *value;
+  static const Value kUnknown = Value::unknown();
+  const auto member_of = [&](ObjectId id) -> const Value& {
+    const auto known = heap_.objects[id].members.find(op.name);
+    return known == heap_.objects[id].members.end() ? kUnknown : known->second;
+  };
+  std::optional<Value> joined;
+  for (size_t i = 1; i < base.objects.size(); ++i)
+    joined = join(joined ? *joined : member_of(base.objects[0]), member_of(base.objects[i]));
+  const Value& value = joined ? *joined : member_of(base.objects[0]);
+  return op.kind == OpKind::ReadParam ? read_weight(value, op, frame) : value;
 }
 
 void Trace::freeze(const ir::Op& op, Frame& frame) {
@@ -338,7 +339,7 @@ Value Trace::read_weight(const Value& weight, const ir::Op& op, const Frame& fra
     }
     const Snapshot now{read.owner, version_of(read.owner)};
     value.leaves.insert(now);
-    join(value.reached, {use.weight});
+    value.reached.insert(use.weight);
     value.paths.emplace(Path{now, now}, outer_span(op, frame));
   }
   return value;

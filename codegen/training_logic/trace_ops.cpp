@@ -45,7 +45,7 @@ Value shaped(const Value& whole, const ir::Type& type, const Cut& cut) {
 }  // namespace
 
 Value Trace::value_of(const ir::Op& op, Frame& frame) {
-  const auto operand = [&](size_t i) { return use(op.operands[i], frame); };
+  const auto operand = [&](size_t i) -> const Value& { return use(op.operands[i], frame); };
   switch (op.kind) {
     case OpKind::Member:
     case OpKind::ReadParam:
@@ -143,11 +143,7 @@ Value Trace::call_op(const ir::Op& op, Frame& frame) {
 }
 
 Value Trace::element(const ir::Op& op, Frame& frame) {
-  // A chain has many parts, of which each is asked for: they are not copied for that.
-  const ir::ValueId of = op.operands[0];
-  const bool is_constant = frame.function->values[of].constant.has_value();
-  const Value known = is_constant ? use(of, frame) : Value{};
-  const Value& base = is_constant ? known : frame.values[of];
+  const Value& base = use(op.operands[0], frame);
   if (base.parts.empty()) {
     Value whole;
     depend(whole, base);
@@ -163,7 +159,7 @@ Value Trace::element(const ir::Op& op, Frame& frame) {
     at = size_t(op.number("index"));
   } else if (base.is_uniform) {
     at = 0;
-  } else if (const Value index = use(op.operands[1], frame); index.constant) {
+  } else if (const Value& index = use(op.operands[1], frame); index.constant) {
     if (const int64_t* known = std::get_if<int64_t>(&*index.constant))
       at = size_t(*known < 0 ? *known + int64_t(base.parts.size()) : *known);
   }
@@ -174,7 +170,7 @@ Value Trace::element(const ir::Op& op, Frame& frame) {
 }
 
 Value Trace::host(const ir::Op& op, Frame& frame) {
-  const Value first = use(op.operands[0], frame);
+  const Value& first = use(op.operands[0], frame);
   if (op.host == host::Op::Defined) {
     if (first.is_none) return Value::of(false);
     if (!first.weights.empty() || first.varies) return Value::of(true);
@@ -192,23 +188,23 @@ Value Trace::host(const ir::Op& op, Frame& frame) {
 // needs the value of the others, which matters where those are weights.
 Value Trace::library(const ir::Op& op, Frame& frame) {
   const library::Function& function = library::info(op.function);
-  std::vector<Value> operands;
-  for (const ir::ValueId id : op.operands) operands.push_back(use(id, frame));
+  Operands operands;
+  for (const ir::ValueId id : op.operands) operands.push_back(&use(id, frame));
   if (op.function == Id::EmaUpdate && !operands.empty()) {
-    for (const WeightUse& one : weights_in(operands[0], op.loc.span)) heap_.weights[one.weight].is_averaged = true;
-    if (operands.size() > 1) look_at_average(op, operands[0], operands[1], frame);
+    for (const WeightUse& one : weights_in(*operands[0], op.loc.span)) heap_.weights[one.weight].is_averaged = true;
+    if (operands.size() > 1) look_at_average(op, *operands[0], *operands[1], frame);
     return {};
   }
   look_at_activation(op.function, op, frame);
-  if (library::is_loss(op.function) && operands.size() > 1) look_at_sides(op, operands[0], operands[1], frame);
+  if (library::is_loss(op.function) && operands.size() > 1) look_at_sides(op, *operands[0], *operands[1], frame);
   Value value;
-  for (const Value& operand : operands) depend(value, operand);
+  for (const Value* operand : operands) depend(value, *operand);
   value.lost_term.reset();
   for (size_t i = 0; i < operands.size(); ++i) {
-    for (const Snapshot& leaf : operands[i].leaves) {
+    for (const Snapshot& leaf : operands[i]->leaves) {
       for (size_t k = 0; k < operands.size(); ++k) {
         if (k == i) continue;
-        for (const auto& [path, span] : operands[k].paths) value.paths.emplace(Path{path.to, leaf}, span);
+        for (const auto& [path, span] : operands[k]->paths) value.paths.emplace(Path{path.to, leaf}, span);
       }
     }
   }
@@ -216,28 +212,27 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
   const Cut cut{span, shown(op), op.function == Id::StopGrad};
   if (function.gradient == Gradient::Stops) value = severed(std::move(value), cut);
   if (function.rearranges && !operands.empty()) {
-    value.leaves = operands[0].leaves;
-    value.is_uniform_draw = operands[0].is_uniform_draw;
-    value.activation = operands[0].activation;
-    for (const Value& part : operands[0].parts) {
+    const Value& first = *operands[0];
+    value.leaves = first.leaves;
+    value.is_uniform_draw = first.is_uniform_draw;
+    value.activation = first.activation;
+    for (const Value& part : first.parts)
       value.activation =
-          part.activation.function == operands[0].parts[0].activation.function ? part.activation : Activation{};
-    }
+          part.activation.function == first.parts[0].activation.function ? part.activation : Activation{};
   }
   // Probabilities that are only scaled are no logits yet, and scores no probabilities.
   const auto is_number = [&](size_t i) { return !frame.function->values[op.operands[i]].type.is_tensor(); };
   if ((op.function == Id::Mul || op.function == Id::Div) && operands.size() == 2 && is_number(0) != is_number(1)) {
-    const Activation before = operands[is_number(0) ? 1 : 0].activation;
+    const Activation& before = operands[is_number(0) ? 1 : 0]->activation;
     if (before.function == Id::Softmax || library::info(before.function).gives_scores) value.activation = before;
   }
   if (function.gives_probs || function.gives_scores || function.spoils_scores) value.activation = {op.function, span};
-  if (op.function == Id::Log && operands[0].activation.function == Id::Softmax)
+  if (op.function == Id::Log && operands[0]->activation.function == Id::Softmax)
     value.activation = {Id::LogSoftmax, span};
   const bool is_sum = op.function == Id::Add || op.function == Id::Sub;
   if (is_sum && operands.size() == 2) {
     for (size_t i = 0; i < 2; ++i) {
-      const Value& term = operands[i];
-      const Value& other = operands[1 - i];
+      const Value &term = *operands[i], &other = *operands[1 - i];
       if (term.lost_term) value.lost_term = term.lost_term;
       if (term.is_unknown || !term.paths.empty() || term.cuts.empty() || other.paths.empty()) continue;
       const bool is_meant =
@@ -298,7 +293,7 @@ void Trace::look_at_average(const ir::Op& op, const Value& target, const Value& 
 
 void Trace::look_at_activation(Id taker, const ir::Op& op, Frame& frame) {
   if (op.operands.empty()) return;
-  const Activation before = use(op.operands[0], frame).activation;
+  const Activation& before = use(op.operands[0], frame).activation;
   const library::Function& function = library::info(taker);
   const bool is_spoilt = library::info(before.function).spoils_scores;
   const bool is_score = library::info(before.function).gives_scores || is_spoilt;
@@ -363,16 +358,16 @@ bool Trace::is_in_block(const Frame& frame) const {
 // What a step draws, by itself or in a function, may be the input of a generator, and meet inputs beside each other in a
 // `cat`; added to inputs, or to what was computed from them, it is noise in what is measured. In a block only masks count:
 // what is masked by hand stays masked in evaluation.
-void Trace::look_at_randomness(const ir::Op& op, const std::vector<Value>& operands, Value& value, const Frame& frame) {
+void Trace::look_at_randomness(const ir::Op& op, const Operands& operands, Value& value, const Frame& frame) {
   if (root_->role != ir::Role::Step) return;
   const std::string step = root_->name.substr(root_->name.rfind('.') + 1);
   if (step != kValRole && step != kTestRole) return;
   const library::Function& function = library::info(op.function);
   const bool meets_input =
-      std::any_of(operands.begin(), operands.end(), [](const Value& one) { return one.holds_input(); });
+      std::any_of(operands.begin(), operands.end(), [](const Value* one) { return one->holds_input(); });
   if (!frame.function->is_library) {
     const bool is_mask = function.draws == Draws::Mask ||
-                         (is_comparison(op.function) && !operands.empty() && operands[0].is_uniform_draw);
+                         (is_comparison(op.function) && !operands.empty() && operands[0]->is_uniform_draw);
     const bool is_own_draw = function.always_draws() && !is_in_block(frame);
     if (is_mask || (is_own_draw && meets_input))
       findings.draws.push_back({op.loc.span, step, is_mask, outer_span(op, frame)});
@@ -380,15 +375,15 @@ void Trace::look_at_randomness(const ir::Op& op, const std::vector<Value>& opera
     if (is_own_draw && !meets_input) value.noise = op.loc.span;
   }
   for (size_t i = 0; i < operands.size(); ++i) {
-    const std::optional<Span> noise = operands[i].held_noise();
+    const std::optional<Span> noise = operands[i]->held_noise();
     if (!noise) continue;
-    bool is_alone = !operands[i].holds_input();
+    bool is_alone = !operands[i]->holds_input();
     // What is only arranged anew meets nothing; what says how it is, such as an index, does.
     const bool is_arranged = function.rearranges && i == 0;
     for (size_t k = 0; k < operands.size(); ++k) {
       if (k == i) continue;
-      is_alone = is_alone && !operands[k].varies && operands[k].paths.empty();
-      if (operands[k].holds_input() && !is_arranged)
+      is_alone = is_alone && !operands[k]->varies && operands[k]->paths.empty();
+      if (operands[k]->holds_input() && !is_arranged)
         findings.draws.push_back({*noise, step, false, outer_span(op, frame)});
     }
     if (is_alone) value.noise = noise;
@@ -403,7 +398,7 @@ void Trace::update(const ir::Op& op, Frame& frame) {
   found.span = op.loc.span;
   found.loss_span = written_span(op, 0, frame);
   found.loss = use(op.operands[0], frame);
-  for (const WeightId reached : found.loss.reached) heap_.weights[reached].is_minimized = true;
+  found.loss.reached.for_each([&](WeightId weight) { heap_.weights[weight].is_minimized = true; });
   if (op.kind == OpKind::Backward) {
     gradients_.cleared.clear();
     for (const auto& [path, read] : found.loss.paths) {

@@ -181,7 +181,7 @@ class Checker {
       for (const ir::Function& function : module_.functions) {
         const bool is_code = function.role == ir::Role::Free || function.role == ir::Role::Method;
         if (!is_code || function.is_library || called.contains(function.name) != is_called ||
-            trace_.has_followed(function.name))
+            trace_.has_followed(function))
           continue;
         const ir::ObjectInfo* owner = function.owner.empty() ? nullptr : trace_.find_object(function.owner);
         // One object at a time: thousands that each hold the one before would fill the memory.

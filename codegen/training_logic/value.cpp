@@ -45,11 +45,15 @@ std::optional<Span> Value::held_noise() const {
   return std::nullopt;
 }
 
-void join(std::vector<WeightId>& into, const std::vector<WeightId>& from) {
-  if (from.empty()) return;
-  std::vector<WeightId> both;
-  std::set_union(into.begin(), into.end(), from.begin(), from.end(), std::back_inserter(both));
-  into = std::move(both);
+void WeightSet::insert(WeightId weight) {
+  const size_t word = weight / 64;
+  if (words_.size() <= word) words_.resize(word + 1);
+  words_[word] |= uint64_t(1) << weight % 64;
+}
+
+void WeightSet::insert(const WeightSet& others) {
+  if (words_.size() < others.words_.size()) words_.resize(others.words_.size());
+  for (size_t i = 0; i < others.words_.size(); ++i) words_[i] |= others.words_[i];
 }
 
 bool Value::same_as(const Value& other) const {
@@ -67,7 +71,7 @@ void depend(Value& into, const Value& from) {
   into.varies = into.varies || from.varies;
   into.is_of_input = into.is_of_input || from.is_of_input;
   into.paths.insert(from.paths.begin(), from.paths.end());
-  join(into.reached, from.reached);
+  into.reached.insert(from.reached);
   into.cuts.insert(from.cuts.begin(), from.cuts.end());
   if (!into.lost_term) into.lost_term = from.lost_term;
   for (const Value& part : from.parts) depend(into, part);
@@ -90,7 +94,7 @@ Value join(const Value& left, const Value& right) {
   value.leaves = left.leaves;
   value.leaves.insert(right.leaves.begin(), right.leaves.end());
   value.reached = left.reached;
-  join(value.reached, right.reached);
+  value.reached.insert(right.reached);
   if (left.lost_term && right.lost_term) value.lost_term = left.lost_term;
   if (left.activation.function == right.activation.function) value.activation = left.activation;
   value.weights = left.weights;
@@ -129,10 +133,10 @@ Value severed(Value value, const Cut& cut) {
 
 void rename(Value& value, Snapshot from, VersionId to) {
   const auto renamed = [&](Snapshot one) { return one == from ? Snapshot{one.owner, to} : one; };
-  std::map<Path, Span> paths;
+  boost::container::flat_map<Path, Span> paths;
   for (const auto& [path, span] : value.paths) paths.emplace(Path{renamed(path.to), renamed(path.through)}, span);
   value.paths = std::move(paths);
-  std::set<Snapshot> leaves;
+  boost::container::flat_set<Snapshot> leaves;
   for (const Snapshot& leaf : value.leaves) leaves.insert(renamed(leaf));
   value.leaves = std::move(leaves);
   for (Value& part : value.parts) rename(part, from, to);

@@ -2,9 +2,11 @@
 
 // What is known about a value without running the program.
 
-#include <map>
+#include <bit>
+#include <boost/container/flat_map.hpp>
+#include <boost/container/flat_set.hpp>
+#include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,27 @@ using OwnerId = uint32_t;
 using VersionId = uint32_t;
 using WeightId = uint32_t;
 using ObjectId = uint32_t;
+
+/// Weights, a bit for each.
+class WeightSet {
+ public:
+  bool is_empty() const { return words_.empty(); }
+  void insert(WeightId weight);
+  void insert(const WeightSet& others);
+  void clear() { words_.clear(); }
+  /// In order.
+  template <class Visit>
+  void for_each(const Visit& visit) const {
+    for (size_t i = 0; i < words_.size(); ++i) {
+      for (uint64_t rest = words_[i]; rest != 0; rest &= rest - 1)
+        visit(WeightId(64 * i + size_t(std::countr_zero(rest))));
+    }
+  }
+  bool operator==(const WeightSet&) const = default;
+
+ private:
+  std::vector<uint64_t> words_;  ///< the last one is not zero
+};
 
 /// The weights of one owner as they were after one update.
 struct Snapshot {
@@ -79,11 +102,11 @@ struct Value {
   std::optional<Span> noise;     ///< drawn here by the step itself; neither a weight nor an input has met it yet
   bool is_uniform_draw = false;  ///< uniform random numbers, what a mask is made of
   std::optional<ir::Constant> constant;
-  std::map<Path, Span> paths;      ///< with the place where the weights were read
-  std::map<OwnerId, Cut> cuts;     ///< owners on whose weights it hangs, but no gradient reaches them
-  std::set<Snapshot> leaves;       ///< it is a weight, or a view of one
-  std::vector<WeightId> reached;   ///< in order: those that gradients reach
-  std::optional<Cut> lost_term;    ///< a term of this sum has no gradient
+  boost::container::flat_map<Path, Span> paths;   ///< with the place where the weights were read
+  boost::container::flat_map<OwnerId, Cut> cuts;  ///< owners on whose weights it hangs, but no gradient reaches them
+  boost::container::flat_set<Snapshot> leaves;    ///< it is a weight, or a view of one
+  WeightSet reached;                              ///< by gradients
+  std::optional<Cut> lost_term;                   ///< a term of this sum has no gradient
   Activation activation;           ///< what was applied last: an activation, or a layer that gives scores
   std::vector<WeightUse> weights;  ///< of type weights; or the one weight it is
   std::vector<uint32_t> closures;  ///< the function it may be: indices into `Trace::closures`
@@ -117,8 +140,6 @@ struct Value {
   bool same_as(const Value& other) const;
 };
 
-/// Both, in order, each once.
-void join(std::vector<WeightId>& into, const std::vector<WeightId>& from);
 /// What holds of a value that is one or the other.
 Value join(const Value& left, const Value& right);
 /// Adds what `from` hangs on to `into`, its parts too; not what it is.

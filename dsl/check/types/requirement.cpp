@@ -326,9 +326,8 @@ bool put_requirements(const std::vector<Requirement>& requirements, Binding& bin
       requirement.rule = with_arguments(*requirement.rule, given, place, cx);
       if (measures_list(*requirement.rule, cx)) compare_sizes(requirement, cx);
     }
-    std::vector<AtomId> named = cx.program.atoms.deep_atoms(requirement.left);
-    for (const AtomId atom : cx.program.atoms.deep_atoms(requirement.right)) named.push_back(atom);
     const bool is_where = requirement.is_where;
+    const Polynomial declared[] = {requirement.left, requirement.right};
     requirement.left = cx.program.atoms.substitute(requirement.left, binding.dims);
     requirement.right = cx.program.atoms.substitute(requirement.right, binding.dims);
     if (requirement.use.is_empty() && is_of_library(requirement.origin) && !is_of_library(place))
@@ -337,7 +336,11 @@ bool put_requirements(const std::vector<Requirement>& requirements, Binding& bin
     if (is_told(place) || is_told(asked_at) || require(std::move(requirement), place, scope)) continue;
     holds = false;
     told.insert(told.end(), {place, asked_at});
-    if (is_where) binding.broken.insert(named.begin(), named.end());
+    if (!is_where) continue;
+    for (const Polynomial& size : declared) {
+      const std::vector<AtomId> named = cx.program.atoms.deep_atoms(size);
+      binding.broken.insert(named.begin(), named.end());
+    }
   }
   return holds;
 }

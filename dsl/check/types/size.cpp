@@ -32,7 +32,7 @@ std::optional<Left> left_by_window(const Polynomial& declared, const Binding& bi
 
 /// `8 - k` and not `-k + 8`; with ` <= ` between them, the rule that it is not below 0.
 std::string difference_text(const Polynomial& size, const char* between, const Context& cx) {
-  std::map<Monomial, int64_t> given, taken;
+  Polynomial::Terms given, taken;
   for (const auto& [monomial, coefficient] : size.terms()) {
     if (coefficient > 0)
       given[monomial] = coefficient;

@@ -13,21 +13,32 @@ namespace ltr::check {
 namespace {
 
 Monomial product(const Monomial& a, const Monomial& b) {
-  std::map<AtomId, int> powers(a.begin(), a.end());
-  for (const auto& [atom, power] : b) powers[atom] += power;
-  return {powers.begin(), powers.end()};
+  Monomial both;
+  auto left = a.begin(), right = b.begin();
+  while (left != a.end() && right != b.end()) {
+    if (left->first == right->first) {
+      both.emplace_back(left->first, left->second + right->second);
+      ++left;
+      ++right;
+    } else {
+      both.push_back(left->first < right->first ? *left++ : *right++);
+    }
+  }
+  both.insert(both.end(), left, a.end());
+  both.insert(both.end(), right, b.end());
+  return both;
 }
 
 /// a / b as monomials, if every power of b is in a.
 std::optional<Monomial> quotient(const Monomial& a, const Monomial& b) {
-  std::map<AtomId, int> powers(a.begin(), a.end());
+  Monomial rest = a;
   for (const auto& [atom, power] : b) {
-    const auto place = powers.find(atom);
-    if (place == powers.end() || place->second < power) return std::nullopt;
+    const auto place = std::ranges::find(rest, atom, &Monomial::value_type::first);
+    if (place == rest.end() || place->second < power) return std::nullopt;
     place->second -= power;
-    if (place->second == 0) powers.erase(place);
+    if (place->second == 0) rest.erase(place);
   }
-  return Monomial(powers.begin(), powers.end());
+  return rest;
 }
 
 /// What `op` gives of two constants; nothing if one is none, or it gives nothing.
@@ -53,16 +64,13 @@ size_t hash_of(const Atom& atom) {
 void Polynomial::add(const Monomial& monomial, int64_t coefficient) {
   if (coefficient == 0 || is_lost()) return;
   const auto [place, is_new] = terms_.try_emplace(monomial, coefficient);
-  if (!is_new) {
-    if (__builtin_add_overflow(place->second, coefficient, &place->second)) loss_ = Loss::Overflow;
-    if (place->second == 0) terms_.erase(place);
-  }
-  // The least number has no opposite, and texts and IR turn the signs of terms. Alone it is a number.
-  const bool is_number = terms_.size() == 1 && terms_.begin()->first.empty();
-  for (const Monomial& place : {monomial, Monomial()}) {
-    const auto term = terms_.find(place);
-    if (!is_number && term != terms_.end() && term->second == INT64_MIN) loss_ = Loss::Overflow;
-  }
+  if (!is_new && __builtin_add_overflow(place->second, coefficient, &place->second)) loss_ = Loss::Overflow;
+  const bool is_least = place->second == INT64_MIN;
+  if (place->second == 0) terms_.erase(place);
+  // The least number has no opposite, and texts and IR turn the signs of terms. Alone it is a number, the first of all terms.
+  const bool has_number = !terms_.empty() && terms_.begin()->first.empty();
+  if (has_number && terms_.size() == 1) return;
+  if (is_least || (has_number && terms_.begin()->second == INT64_MIN)) loss_ = Loss::Overflow;
   if (terms_.size() > kMostTerms) loss_ = Loss::TooManyTerms;
 }
 
@@ -70,11 +78,11 @@ Polynomial::Polynomial(int64_t constant) { add({}, constant); }
 
 Polynomial Polynomial::atom(AtomId id) {
   Polynomial result;
-  result.terms_[{{id, 1}}] = 1;
+  result.terms_.try_emplace(Monomial{{id, 1}}, 1);
   return result;
 }
 
-Polynomial Polynomial::of(std::map<Monomial, int64_t> terms) {
+Polynomial Polynomial::of(Terms terms) {
   Polynomial result;
   for (const auto& [monomial, coefficient] : terms) result.add(monomial, coefficient);
   return result;
@@ -108,11 +116,13 @@ std::vector<std::pair<Monomial, int64_t>> Polynomial::written_terms() const {
 }
 
 std::vector<AtomId> Polynomial::atoms() const {
-  std::set<AtomId> found;
+  std::vector<AtomId> found;
   for (const auto& [monomial, coefficient] : terms_) {
-    for (const auto& [atom, power] : monomial) found.insert(atom);
+    for (const auto& [atom, power] : monomial) found.push_back(atom);
   }
-  return {found.begin(), found.end()};
+  std::ranges::sort(found);
+  found.erase(std::ranges::unique(found).begin(), found.end());
+  return found;
 }
 
 Polynomial operator+(const Polynomial& a, const Polynomial& b) {
@@ -122,7 +132,16 @@ Polynomial operator+(const Polynomial& a, const Polynomial& b) {
   return result;
 }
 
-Polynomial operator-(const Polynomial& a, const Polynomial& b) { return a + Polynomial(-1) * b; }
+Polynomial operator-(const Polynomial& a, const Polynomial& b) {
+  Polynomial result = a;
+  if (!result.is_lost()) result.loss_ = b.loss_;
+  for (const auto& [monomial, coefficient] : b.terms_) {
+    if (!result.is_lost() && coefficient == INT64_MIN) result.loss_ = Polynomial::Loss::Overflow;
+    if (result.is_lost()) break;
+    result.add(monomial, -coefficient);
+  }
+  return result;
+}
 
 Polynomial operator*(const Polynomial& a, const Polynomial& b) {
   Polynomial result;
@@ -184,7 +203,7 @@ std::optional<Polynomial> AtomTable::divide(const Polynomial& a, const Polynomia
   if (a == b) return Polynomial(1);
   if (b.terms().size() != 1) return std::nullopt;
   const auto& [divisor, divisor_coefficient] = *b.terms().begin();
-  std::map<Monomial, int64_t> terms;
+  Polynomial::Terms terms;
   for (const auto& [monomial, coefficient] : a.terms()) {
     const std::optional<Monomial> rest = quotient(monomial, divisor);
     const std::optional<int64_t> quotient_of_numbers = host::exact_div(coefficient, divisor_coefficient);
@@ -365,8 +384,9 @@ Polynomial AtomTable::substitute(const Polynomial& value, const Substitution& re
 }
 
 std::vector<AtomId> AtomTable::deep_atoms(const Polynomial& value) const {
-  std::set<AtomId> found;
   std::vector<AtomId> to_visit = value.atoms();
+  if (std::ranges::all_of(to_visit, [&](AtomId id) { return is_name(id); })) return to_visit;
+  std::set<AtomId> found;
   while (!to_visit.empty()) {
     const AtomId id = to_visit.back();
     to_visit.pop_back();

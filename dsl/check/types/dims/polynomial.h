@@ -1,5 +1,7 @@
 #pragma once
 
+#include <boost/container/flat_map.hpp>
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -12,8 +14,8 @@ namespace ltr::check {
 /// An indivisible part of a dim, interned in an `AtomTable`.
 using AtomId = uint32_t;
 
-/// Product of atoms with their powers, sorted by atom; empty is 1.
-using Monomial = std::vector<std::pair<AtomId, int>>;
+/// Product of atoms with their powers, sorted by atom; empty is 1. Most are one atom.
+using Monomial = boost::container::small_vector<std::pair<AtomId, int>, 2>;
 
 /// An integer polynomial over atoms in normal form: no zero coefficients, monomials sorted. Equal
 /// polynomials compare equal, which is how dims are compared.
@@ -22,14 +24,17 @@ class Polynomial {
   Polynomial() = default;
   Polynomial(int64_t constant);  // NOLINT(google-explicit-constructor): numbers are polynomials
   static Polynomial atom(AtomId id);
-  static Polynomial of(std::map<Monomial, int64_t> terms);
+  /// Coefficients by monomial. Most polynomials have one, which lies in place.
+  using Terms = boost::container::flat_map<Monomial, int64_t, std::less<Monomial>,
+                                           boost::container::small_vector<std::pair<Monomial, int64_t>, 1>>;
+  static Polynomial of(Terms terms);
 
   /// The value, if no atom occurs and it is one of 64 bits.
   std::optional<int64_t> constant() const;
   /// The atom, if this is one atom alone.
   std::optional<AtomId> single_atom() const;
   bool is_one() const { return constant() == 1; }
-  const std::map<Monomial, int64_t>& terms() const { return terms_; }
+  const Terms& terms() const { return terms_; }
   /// As people write them: the highest degree first, the constant last.
   std::vector<std::pair<Monomial, int64_t>> written_terms() const;
   std::vector<AtomId> atoms() const;
@@ -55,7 +60,7 @@ class Polynomial {
  private:
   void add(const Monomial& monomial, int64_t coefficient);
 
-  std::map<Monomial, int64_t> terms_;
+  Terms terms_;
   Loss loss_ = Loss::None;
 };
 
