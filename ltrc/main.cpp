@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <set>
+#include <utility>
 
 #include "codegen/ir/internal_error.h"
 #include "dsl/diagnostics/suggest.h"
@@ -19,13 +20,6 @@ namespace ltr::driver {
 
 namespace {
 
-/// Every command of this version.
-std::vector<std::string> commands() {
-  std::vector<std::string> all = {"new", "check", "build", "run", "test", "dump", "explain", "info"};
-  const std::vector<std::string> tools = Tools::names();
-  all.insert(all.end(), tools.begin(), tools.end());
-  return all;
-}
 const std::set<std::string> kLater = {"export", "lock", "submit"};
 
 /// What CLI11 refused, in our words.
@@ -58,14 +52,16 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error) {
   return kUsage;
 }
 
-int unknown_command(const std::string& word) {
+/// `app` has all commands of this version.
+int unknown_command(const CLI::App& app, const std::string& word) {
   if (kLater.contains(word)) {
     fmt::print(stderr, "error: `ltrc {}` is not in this version\n", word);
     return kUsage;
   }
   fmt::print(stderr, "error: ltrc has no command `{}`\n", word);
-  std::vector<std::string> known = commands();
-  known.insert(known.end(), kLater.begin(), kLater.end());
+  std::vector<std::string> known(kLater.begin(), kLater.end());
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    known.push_back(command->get_name());
   if (const auto near = diagnostics::suggest(word, known)) {
     fmt::print(stderr, "  = help: did you mean `{}`?\n", *near);
   } else {
@@ -159,8 +155,11 @@ int main_of(const std::vector<std::string>& words) {
   Tools tools;
   tools.add_to(app, common);
 
+  const auto is_named = [&](const CLI::App* command) { return command->get_name() == words[0]; };
+  if (!words[0].starts_with("-") && std::as_const(app).get_subcommands(is_named).empty())
+    return unknown_command(app, words[0]);
   std::vector<std::string> reversed(words.rbegin(), words.rend());
-  if (!words.empty() && words[0] == "doc") put_sign_last(reversed);
+  if (words[0] == "doc") put_sign_last(reversed);
   try {
     app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
@@ -192,9 +191,6 @@ int guarded_main(std::vector<std::string> words) {
       words.emplace_back("--help");
     }
     if (words[0] == "run") return main_run({words.begin() + 1, words.end()});
-    const std::vector<std::string> known = commands();
-    const bool is_command = std::find(known.begin(), known.end(), words[0]) != known.end();
-    if (!is_command && !words[0].starts_with("-")) return unknown_command(words[0]);
     return main_of(words);
   } catch (const std::exception& error) {
     fmt::print(stderr, "error: ltrc itself made a mistake: {}\n  = help: please report it with the .ltr file\n",

@@ -2,16 +2,6 @@
 
 namespace ltr::driver {
 
-std::vector<std::string> Tools::names() {
-  CLI::App app;
-  Common common;
-  Tools tools;
-  tools.add_to(app, common);
-  std::vector<std::string> names;
-  for (const auto& [name, run] : tools.run_) names.push_back(name);
-  return names;
-}
-
 CLI::App* Tools::add(CLI::App& app, Common& common, const std::string& name, const std::string& help,
                      std::function<int()> run) {
   CLI::App* command = app.add_subcommand(name, help);

@@ -19,8 +19,6 @@ class Tools {
  public:
   /// Adds the commands to `app`; `common` is filled with the options they share.
   void add_to(CLI::App& app, Common& common);
-  /// Names of the commands, sorted.
-  static std::vector<std::string> names();
   bool has(const std::string& command) const { return run_.contains(command); }
   int run(const std::string& command) const { return run_.at(command)(); }
 

@@ -1,3 +1,6 @@
+#include <string_view>
+#include <unordered_map>
+
 #include "codegen/lower/body.h"
 #include "dsl/host/op.h"
 
@@ -234,11 +237,11 @@ std::vector<ValueId> BodyLowerer::placed(const ExprIds& elements, const check::T
 ValueId BodyLowerer::lower(const node::Record& node, const ExprView& expr) {
   const Type type = shared_.type(expr.type);
   const std::vector<ValueId> values = placed(node.values, expr.type);  // Evaluated as written, stored as in the type.
+  std::unordered_map<std::string_view, ValueId> by_name;
+  for (size_t i = 0; i < values.size(); ++i) by_name.emplace(expr.type.fields[i].name, values[i]);
   std::vector<ValueId> ordered;
   for (const ir::Field& field : type.fields) {
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (expr.type.fields[i].name == field.name) ordered.push_back(values[i]);
-    }
+    if (const auto value = by_name.find(field.name); value != by_name.end()) ordered.push_back(value->second);
   }
   return b.op(OpKind::RecordOf, type, std::move(ordered));
 }

@@ -16,6 +16,12 @@ const char* to_text(Element element) {
   return "error";
 }
 
+const TypeField* Type::find(const std::string& field, size_t place) const {
+  if (place < fields.size() && fields[place].name == field) return &fields[place];
+  const auto found = std::ranges::find(fields, field, &TypeField::name);
+  return found == fields.end() ? nullptr : &*found;
+}
+
 bool holds_metrics(const Type& type) {
   return type.kind == Kind::Metric || std::any_of(type.fields.begin(), type.fields.end(),
                                                   [](const TypeField& field) { return holds_metrics(field.type); });

@@ -99,6 +99,8 @@ struct Type {
   bool is_vocabulary() const { return kind == Kind::Vocabulary || kind == Kind::Tokenizer; }
   bool is_host_number() const { return kind == Kind::Int || kind == Kind::Float || kind == Kind::Bool; }
   bool operator==(const Type&) const;
+  /// The field of this name, or null. Most records say theirs in one order: `place` is where it likely is.
+  const TypeField* find(const std::string& field, size_t place = 0) const;
 
   static Type of(Kind kind) { return Type{.kind = kind}; }
   static Type error() { return {}; }

@@ -17,12 +17,12 @@ bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xc0U) !
 
 LineIndex::LineIndex(std::string_view text) : starts_{0} {
   uint32_t characters = 0;
-  for (size_t i = 0; i <= text.size(); ++i) {
-    if (i % kStride == 0) characters_.push_back(characters);
-    if (i == text.size()) break;
-    if (begins_character(text[i])) ++characters;
-    if (text[i] == '\n') starts_.push_back(static_cast<uint32_t>(i + 1));
+  for (size_t i = 0; i <= text.size(); i += kStride) {
+    characters_.push_back(characters);
+    characters += count_characters(text.substr(i, kStride));
   }
+  for (size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n', end + 1))
+    starts_.push_back(static_cast<uint32_t>(end + 1));
 }
 
 uint32_t LineIndex::line_of(uint32_t offset) const {

@@ -14,17 +14,10 @@ namespace ltr::check {
 
 namespace {
 
-/// A field of the batch, or null.
-const TypeField* find_wanted(const ObjectInfo& object, const std::string& name) {
-  const std::vector<TypeField>& fields = object.batch.fields;
-  const auto found = std::find_if(fields.begin(), fields.end(), [&](const TypeField& one) { return one.name == name; });
-  return found != fields.end() ? &*found : nullptr;
-}
-
 /// Adds to what says that a stream differs that `name` is declared in the batch as it is in one record.
 void help_without_batch(diagnostics::Diagnostic& diagnostic, const ObjectInfo& object, const ast::FieldType& field,
                         Context& cx) {
-  Type want = find_wanted(object, field.name.text)->type;
+  Type want = object.batch.find(field.name.text)->type;
   const std::string& binder = object.decl->get<ast::Data>()->batch_binders[0].text;
   want.dims.insert(want.dims.begin(), {.size = Polynomial::atom(object.batch_binders.at(binder)), .group = 0});
   const std::string whole = cx.text(want);
@@ -55,7 +48,7 @@ bool check_stream(Context& cx, const ObjectInfo& object, const StreamDecl& strea
   for (const auto& [binder, atom] : object.batch_binders) binders.insert(atom);
   AtomTable::Substitution bound;
   for (const TypeField& field : record.fields) {
-    const TypeField* wanted = find_wanted(object, field.name);
+    const TypeField* wanted = object.batch.find(field.name);
     if (wanted == nullptr) {
       if (cx.told.fields.contains(field.name)) return false;
       const bool is_plain = field.type.is_tensor() && field.type.dims.size() == 1 && !object.batch.fields.empty() &&

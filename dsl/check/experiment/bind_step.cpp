@@ -41,8 +41,7 @@ void check_decodes(const FnInfo& fn, const ObjectInfo& wired, Context& cx) {
 }
 
 bool has_field(const Type& record, const std::string& name) {
-  return record.is_error() || std::any_of(record.fields.begin(), record.fields.end(),
-                                          [&](const TypeField& field) { return field.name == name; });
+  return record.is_error() || record.find(name) != nullptr;
 }
 
 /// Whether `name` stands in a piece of code as a word.
@@ -158,12 +157,11 @@ void bind_step(const ExprView& model, const ExprView& data, FnInfo& fn, Experime
   std::set<AtomId> free;
   for (const auto& [name, atom] : fn.binders) free.insert(atom);
   for (const ParamInfo& param : fn.params) {
-    const auto field = std::find_if(wired.batch.fields.begin(), wired.batch.fields.end(),
-                                    [&](const TypeField& candidate) { return candidate.name == param.name; });
-    const bool is_delivered = field != wired.batch.fields.end() && !own.empty() &&
-                              std::all_of(own.begin(), own.end(), [&](const StreamDecl* stream) {
-                                return has_field(stream->record, param.name);
-                              });
+    const TypeField* field = wired.batch.find(param.name);
+    const bool is_delivered =
+        field != nullptr && !own.empty() && std::all_of(own.begin(), own.end(), [&](const StreamDecl* stream) {
+          return has_field(stream->record, param.name);
+        });
     if (!is_delivered) {
       const bool from_flag = param.initial != nullptr || (fn.name == kPredictRole && own.empty());
       if (!from_flag && !own.empty()) report_missing(param, fn, wired, own, cx);
@@ -182,7 +180,7 @@ void bind_step(const ExprView& model, const ExprView& data, FnInfo& fn, Experime
       binding.defaults.push_back(std::move(initial));
       continue;
     }
-    binding.fields.push_back(int(field - wired.batch.fields.begin()));
+    binding.fields.push_back(int(field - wired.batch.fields.data()));
     binding.defaults.emplace_back();
     Type delivered = instantiate(field->type, data.type.arguments, cx);
     diagnostics::Sink found;

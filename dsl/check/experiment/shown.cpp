@@ -57,12 +57,11 @@ void check_stream(const node::Call& call, Span place, const DataObject& data, Co
   for (const TypeField& one : stream->record.fields) {
     if (holds_images(one.type)) images += (images.empty() ? "`" : ", `") + one.name + "`";
   }
-  const auto found = std::find_if(stream->record.fields.begin(), stream->record.fields.end(),
-                                  [&, wanted = field](const TypeField& one) { return one.name == wanted; });
-  if (found != stream->record.fields.end() && holds_images(found->type)) return;
+  const TypeField* found = stream->record.find(field);
+  if (found != nullptr && holds_images(found->type)) return;
   const std::string note =
       images.empty() ? "no field holds images, `[B, C, H, W]` or `[B, H, W]`" : "images are in " + images;
-  if (found == stream->record.fields.end()) {
+  if (found == nullptr) {
     if (is_reported(cx, diagnostics::Code::E0515, field_at)) return;
     cx.report(diag::hook_wants_field(field_at, call.name, field, data.object.name)
                   .label(stream->span, "this stream lacks it")

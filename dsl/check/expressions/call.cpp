@@ -157,8 +157,10 @@ Expr check_call(const ast::Expr& expr, const ast::Call& call, Scope& scope, std:
   return call_written(*call.callee, given_of(call, std::move(piped)), expr.span, scope);
 }
 
-Expr check_pipe(const ast::Expr& expr, const ast::Pipe& pipe, Scope& scope) {
-  Expr value = check_expr(*pipe.value, scope);
+namespace {
+
+/// `value |> target`, whose value was checked.
+Expr check_link(const ast::Expr& expr, const ast::Pipe& pipe, Expr value, Scope& scope) {
   const Span span = pipe.target->span;  // What is wrong with the value shows at the link that takes it.
   if (const auto* call = pipe.target->get<ast::Call>()) {
     if (value.type.is_error()) return error_at(expr.span);
@@ -168,6 +170,32 @@ Expr check_pipe(const ast::Expr& expr, const ast::Pipe& pipe, Scope& scope) {
   }
   if (value.type.is_error() || report_indexed_link(pipe, scope)) return error_at(expr.span);
   return call_written(*pipe.target, {{std::nullopt, nullptr, std::move(value), span}}, expr.span, scope);
+}
+
+}  // namespace
+
+Expr check_pipe(const ast::Expr& expr, const ast::Pipe& pipe, Scope& scope) {
+  Context& cx = scope.cx;
+  Expr value = check_expr(*pipe.value, scope);
+  if (scope.place != Place::Member || !(value.type.kind == Kind::Block || holds_layers(value.type)))
+    return check_link(expr, pipe, std::move(value), scope);
+  // Where layers are made no values flow through them: what is meant is a chain.
+  diagnostics::Sink found;
+  std::optional<Expr> result;
+  {
+    const Aside aside(cx, found);
+    result = check_link(expr, pipe, std::move(value), scope);
+  }
+  const auto told = std::ranges::find(found.reported(), diagnostics::Code::E0309, &diagnostics::Diagnostic::code);
+  if (told == found.reported().end()) {
+    for (const diagnostics::Diagnostic& one : found.reported()) cx.report(one);
+    return std::move(*result);
+  }
+  diagnostics::Diagnostic misplaced = *told;
+  misplaced.helps.clear();
+  cx.report(std::move(misplaced).help("layers that follow each other are a list: `[{}, {}]`",
+                                      cx.source_text(pipe.value->span), cx.source_text(pipe.target->span)));
+  return error_at(expr.span);
 }
 
 }  // namespace ltr::check

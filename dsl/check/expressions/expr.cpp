@@ -313,11 +313,10 @@ Expr check_fields(const ast::Record& record, Span span, const Type& wanted, Scop
   bool has_error = false;
   check_names(scope.cx, record.fields);
   for (const ast::RecordField& field : record.fields) {
-    const auto found = std::find_if(wanted.fields.begin(), wanted.fields.end(),
-                                    [&](const TypeField& one) { return one.name == field.name.text; });
+    const TypeField* found = wanted.find(field.name.text, values.size());
     const std::string label = "the field `" + field.name.text + "`";
-    values.push_back(found != wanted.fields.end() ? check_as(*field.value, found->type, scope, label.c_str())
-                                                  : check_expr(*field.value, scope));
+    values.push_back(found != nullptr ? check_as(*field.value, found->type, scope, label.c_str())
+                                      : check_expr(*field.value, scope));
     has_error = has_error || values.back().type.is_error();
     type.fields.push_back({field.name.text, values.back().type});
   }

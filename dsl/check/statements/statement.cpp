@@ -42,10 +42,9 @@ bool fits_result(const Type& wanted, const ExprView& value, Scope& scope) {
   const auto* record = value.get<node::Record>();
   for (size_t i = 0; record != nullptr && i < record->values.size() && i < value.type.fields.size(); ++i) {
     const TypeField& field = value.type.fields[i];
-    const auto same = std::find_if(wanted.fields.begin(), wanted.fields.end(),
-                                   [&](const TypeField& other) { return other.name == field.name; });
+    const TypeField* same = wanted.find(field.name, i);
     const Span place = scope.cx.at(record->values[i]).span;
-    if (same != wanted.fields.end() &&
+    if (same != nullptr &&
         !match(same->type, field.type, binding, {}, place, scope, "the field `" + field.name + "`", false))
       return false;
   }

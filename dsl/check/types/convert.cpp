@@ -198,16 +198,11 @@ Expr convert_tuple(Expr expr, const Type& wanted, Scope& scope, const char* what
   return expr;
 }
 
-const TypeField* field_named(const Type& record, const std::string& name) {
-  const auto found = std::find_if(record.fields.begin(), record.fields.end(),
-                                  [&](const TypeField& field) { return field.name == name; });
-  return found == record.fields.end() ? nullptr : &*found;
-}
-
 /// A record that has more fields than are wanted will do.
 Expr convert_record(Expr expr, const Type& wanted, Scope& scope, const char* what) {
-  for (const TypeField& field : wanted.fields) {
-    if (field_named(expr.type, field.name) != nullptr) continue;
+  for (size_t i = 0; i < wanted.fields.size(); ++i) {
+    const TypeField& field = wanted.fields[i];
+    if (expr.type.find(field.name, i) != nullptr) continue;
     scope.cx.report(diag::unknown_field(expr.span, scope.cx.text(expr.type), field.name)
                         .note("{} is wanted", scope.cx.text(wanted)));
     if (!scope.cx.is_trying) scope.cx.told.fields.insert(field.name);
@@ -216,7 +211,7 @@ Expr convert_record(Expr expr, const Type& wanted, Scope& scope, const char* wha
   auto* record = expr.get<node::Record>();
   if (record == nullptr) return convert_whole(std::move(expr), wanted, scope, what);
   for (size_t i = 0; i < record->values.size(); ++i) {
-    const TypeField* field = field_named(wanted, expr.type.fields[i].name);
+    const TypeField* field = wanted.find(expr.type.fields[i].name, i);
     if (field == nullptr) continue;
     const std::string label = "the field `" + field->name + "`";
     if (!convert_part(record->values[i], expr.type.fields[i].type, field->type, scope, label.c_str()))

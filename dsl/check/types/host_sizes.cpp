@@ -116,10 +116,10 @@ void bind_sizes(const Type& param, const Type& given, Binding& binding, Context&
     case Kind::Record:
     case Kind::Tuple:
       for (size_t i = 0; i < param.fields.size(); ++i) {
-        const auto same = [&](const TypeField& field) { return field.name == param.fields[i].name; };
-        const auto found = param.kind == Kind::Record ? std::find_if(given.fields.begin(), given.fields.end(), same)
-                                                      : given.fields.begin() + long(std::min(i, given.fields.size()));
-        bind_sizes(param.fields[i].type, found == given.fields.end() ? Type::error() : found->type, binding, cx);
+        const TypeField* found = param.kind == Kind::Record ? given.find(param.fields[i].name, i)
+                                 : i < given.fields.size()  ? &given.fields[i]
+                                                            : nullptr;
+        bind_sizes(param.fields[i].type, found == nullptr ? Type::error() : found->type, binding, cx);
       }
       return;
     default: return;

@@ -430,10 +430,10 @@ bool match(const Type& param, const Type& argument, Binding& binding, const std:
     return match(param.fields[0].type, inner, binding, free, span, scope, what, is_op);
   }
   if (param.kind == Kind::Record && argument.kind == Kind::Record) {
-    for (const TypeField& field : param.fields) {
-      const auto found = std::find_if(argument.fields.begin(), argument.fields.end(),
-                                      [&](const TypeField& other) { return other.name == field.name; });
-      if (found == argument.fields.end()) {
+    for (size_t i = 0; i < param.fields.size(); ++i) {
+      const TypeField& field = param.fields[i];
+      const TypeField* found = argument.find(field.name, i);
+      if (found == nullptr) {
         scope.cx.report(diag::unknown_field(span, scope.cx.text(argument), field.name));
         return false;
       }

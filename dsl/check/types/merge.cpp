@@ -54,13 +54,6 @@ std::optional<Type> common_element(const Type& list, Context& cx) {
   return common;
 }
 
-/// Fields in any order.
-const TypeField* find_field(const Type& record, const std::string& name) {
-  const auto found = std::find_if(record.fields.begin(), record.fields.end(),
-                                  [&](const TypeField& field) { return field.name == name; });
-  return found == record.fields.end() ? nullptr : &*found;
-}
-
 }  // namespace
 
 bool are_each_by_each(const Type& left, const Type& right) {
@@ -90,7 +83,7 @@ std::optional<Type> merge(const Type& left, const Type& right, Context& cx) {
   if (left.fields.size() != right.fields.size() || left.decl != right.decl) return std::nullopt;
   Type type = left;
   for (size_t i = 0; i < left.fields.size(); ++i) {
-    const TypeField* other = left.kind == Kind::Record ? find_field(right, left.fields[i].name) : &right.fields[i];
+    const TypeField* other = left.kind == Kind::Record ? right.find(left.fields[i].name, i) : &right.fields[i];
     const auto field = other != nullptr ? merge(left.fields[i].type, other->type, cx) : std::nullopt;
     if (!field) return std::nullopt;
     type.fields[i].type = *field;
@@ -129,7 +122,7 @@ Fit fit_of(const Type& have, const Type& wanted) {
       return worst_of(pairs);
     case Kind::Record:
       for (const TypeField& field : wanted.fields) {
-        const TypeField* found = find_field(have, field.name);
+        const TypeField* found = have.find(field.name, pairs.size());
         if (found == nullptr) return Fit::No;
         pairs.emplace_back(&found->type, &field.type);
       }
@@ -157,7 +150,7 @@ Type converted(const Type& have, const Type& wanted) {
   }
   for (size_t i = 0; i < type.fields.size(); ++i) {
     const bool is_inner = wanted.kind == Kind::Option && have.kind != Kind::Option;
-    const TypeField* field = wanted.kind == Kind::Record           ? find_field(have, type.fields[i].name)
+    const TypeField* field = wanted.kind == Kind::Record           ? have.find(type.fields[i].name, i)
                              : is_inner || i >= have.fields.size() ? nullptr
                                                                    : &have.fields[i];
     if (is_inner && have.kind != Kind::None) {

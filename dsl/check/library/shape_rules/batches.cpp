@@ -245,9 +245,8 @@ Expr value_by(const ExprView& stream, const Given& by, const WantedValue& wanted
   }
   Expr field = check_given(by, site.scope);
   const std::string word = text_of(field);
-  const auto found = std::find_if(stream.type.fields.begin(), stream.type.fields.end(),
-                                  [&](const TypeField& one) { return one.name == word; });
-  const bool is_there = found != stream.type.fields.end();
+  const TypeField* found = stream.type.find(word);
+  const bool is_there = found != nullptr;
   if (is_there && wanted.fits(found->type)) return field;
   if (is_there) {
     cx.report(diag::wrong_type(field.span, std::string("a field ") + wanted.description + " is wanted, and `" + word +

@@ -111,10 +111,9 @@ FnInfo* map_function(const Given& given, const Type& stream, bool is_numbered, C
     return nullptr;
   }
   for (const TypeField& wanted : fn->params[0].type.fields) {
-    const auto have = std::find_if(record.fields.begin(), record.fields.end(),
-                                   [&](const TypeField& field) { return field.name == wanted.name; });
-    if (wanted.type.is_error() || (have != record.fields.end() && have->type.is_error())) continue;
-    const bool fits = have != record.fields.end() && have->type.kind == wanted.type.kind &&
+    const TypeField* have = record.find(wanted.name);
+    if (wanted.type.is_error() || (have != nullptr && have->type.is_error())) continue;
+    const bool fits = have != nullptr && have->type.kind == wanted.type.kind &&
                       have->type.element == wanted.type.element && have->type.dims.size() == wanted.type.dims.size();
     if (!fits) {
       diagnostics::Diagnostic diagnostic =
@@ -122,7 +121,7 @@ FnInfo* map_function(const Given& given, const Type& stream, bool is_numbered, C
               .label(fn->params[0].span, "`{}` is declared {} here", wanted.name, cx.text(wanted.type));
       std::vector<std::string> others;
       for (const TypeField& field : record.fields) others.push_back(field.name);
-      const auto near = have == record.fields.end() ? diagnostics::suggest(wanted.name, others) : std::nullopt;
+      const auto near = have == nullptr ? diagnostics::suggest(wanted.name, others) : std::nullopt;
       if (near) diagnostic.help("it takes `{}`: did you mean `{}`?", wanted.name, *near);
       cx.report(std::move(diagnostic));
       fn->params[0].type = Type::error();  // Other streams that it maps do not have it either.
@@ -373,9 +372,8 @@ Expr rule_select_fields(const FnInfo& op, CallSite& site) {
     if (name.type.is_error()) return error_at(site.span);
     const auto* written = name.get<node::StrConst>();
     const std::string word = written != nullptr ? written->text : "";
-    const auto field = std::find_if(stream.type.fields.begin(), stream.type.fields.end(),
-                                    [&](const TypeField& candidate) { return candidate.name == word; });
-    if (written == nullptr || field == stream.type.fields.end()) {
+    const TypeField* field = stream.type.find(word);
+    if (written == nullptr || field == nullptr) {
       std::vector<std::string> known;
       for (const TypeField& candidate : stream.type.fields) known.push_back(candidate.name);
       diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, "the stream", word);

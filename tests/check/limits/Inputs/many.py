@@ -81,6 +81,9 @@ elif kind == "batch":
     print("  train = range(64) |> map(make) |> shuffle(1) |> collate(16)\n}")
 elif kind == "unread":
     print("block F(" + ", ".join(f"a{i}: int" for i in range(count)) + ") {\n  fn forward(x: float[4]) -> float[4] = x\n}")
+elif kind == "record":
+    print("fn last(r: {" + ", ".join(f"f{i}: int" for i in range(count)) + f"}}) -> int = r.f{count - 1}")
+    print('test "a record" {\n  r = (' + ", ".join(f"f{i} = {i}" for i in range(count)) + f")\n  assert last(r) == {count - 1}\n}}")
 # So many groups over three times as many layers.
 elif kind == "groups":
     layers = [f"l{i}" for i in range(3 * count)]
