@@ -33,7 +33,7 @@ def explained(program, folder):
     result = fit(program, folder / "profiled", "--profile")
     check("--profile", result.returncode == 0 and " runs, " in result.text and "GFLOP/s" in result.text and "updates, logs" in result.text and
           "a thread of this machine does" in result.text, result.text)
-    parts = re.findall(r"^ +([0-9.]+) +([0-9.]+) +(\d+|-) +[0-9.-]+  ([a-z ]+)$", result.text, re.M)
+    parts = re.findall(r"^ +([0-9.]+) +([0-9.]+) +(\d+|-) +[0-9.-]+  ([a-z][a-z ]*)$", result.text, re.M)
     names, shares = [name for *_, name in parts], [float(share) for _, share, *_ in parts]
     check("every part has its share", {"data wait", "forward", "backward", "update", "logs", "what lies between"} <= set(names) and
           abs(sum(shares) - 100) < 1, parts)
