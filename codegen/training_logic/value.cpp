@@ -124,6 +124,10 @@ Value join(const Value& left, const Value& right) {
 
 Value severed(Value value, const Cut& cut) {
   for (const auto& [path, span] : value.paths) value.cuts.try_emplace(path.to.owner, cut);
+  // Who cuts what was cut before wants it so.
+  for (auto& [owner, known] : value.cuts) {
+    if (cut.is_meant) known = cut;
+  }
   value.paths.clear();
   value.leaves.clear();
   value.reached.clear();

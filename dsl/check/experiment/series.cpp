@@ -23,7 +23,8 @@ Logged logged(const LogEntry& log) {
   result.is_each = !log.each.empty();
   result.length = log.length;
   result.span = log.span;
-  if (log.kind != "scalar") return result;
+  // A metric that does not say which is better, `MeanMetric`, is told by its name as a number is.
+  if (result.is_error || !result.better.empty()) return result;
   if (ends_with_any(log.name, {"loss", "error", "perplexity"})) result.better = "min";
   if (ends_with_any(log.name, {"acc", "accuracy"})) result.named = "max";
   return result;

@@ -203,6 +203,7 @@ std::string quoted_word(const ast::Expr& value, const std::string& type, const C
 
 std::optional<SettingValue> check_setting(const ast::Setting& setting, const std::vector<SettingInfo>& known,
                                           const std::string& section, Scope& scope) {
+  if (setting.name.text.empty()) return std::nullopt;  // told when it was read
   Context& cx = scope.cx;
   const auto info = std::find_if(known.begin(), known.end(),
                                  [&](const SettingInfo& candidate) { return candidate.name == setting.name.text; });

@@ -82,6 +82,7 @@ Expr check_axis(const ast::Setting& setting, const Hparam& hparam, Scope& scope)
 }
 
 const Hparam* find_hparam(const ast::Setting& setting, Scope& scope) {
+  if (setting.name.text.empty()) return nullptr;  // told when it was read
   if (const Hparam* hparam = scope.cx.program.find_hparam(setting.name.text)) return hparam;
   std::vector<std::string> known;
   for (const Hparam& hparam : scope.cx.program.hparams) known.push_back(hparam.name);

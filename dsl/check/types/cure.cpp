@@ -183,6 +183,24 @@ bool add_number_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given)
   return true;
 }
 
+namespace {
+
+/// Of a list that is written, with numbers and bools in it, the text of the first bool.
+std::optional<std::string> bool_among_numbers(const ExprView& given, const Context& cx) {
+  const auto* list = given.get<node::List>();
+  if (list == nullptr) return std::nullopt;
+  std::optional<std::string> found;
+  bool has_number = false;
+  for (const ExprId element : list->elements) {
+    const ExprView& one = cx.at(element);
+    if (one.type.kind == Kind::Bool && !found) found = cx.source_text(one.span);
+    has_number = has_number || one.type.kind == Kind::Int || one.type.kind == Kind::Float;
+  }
+  return has_number ? found : std::nullopt;
+}
+
+}  // namespace
+
 void add_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given, const Type& wanted, const Context& cx) {
   const Type& have = given.type;
   const std::string text = cx.source_text(given.span);
@@ -239,6 +257,8 @@ void add_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given, const 
   } else if (wanted.kind == Kind::Tuple && have.kind == Kind::List && given.is<node::List>() &&
              have.fields.size() == wanted.fields.size()) {
     diagnostic.help("a tuple has round brackets: `({})`", text.substr(1, text.size() - 2));
+  } else if (const auto truth = wanted.is_tensor() ? bool_among_numbers(given, cx) : std::nullopt) {
+    diagnostic.help("a number of each kind of element: `if {} then 1.0 else 0.0`", *truth);
   } else if (wanted.is_tensor() && have.kind == Kind::List && has_numbers) {
     diagnostic.help("a list becomes a tensor by `stack`: `stack({})`", text);
   } else if (wanted.is_tensor() && have.is_host_number() && !wanted.dims.empty()) {
