@@ -29,7 +29,6 @@ using ObjectId = uint32_t;
 /// Weights, a bit for each.
 class WeightSet {
  public:
-  bool is_empty() const { return words_.empty(); }
   void insert(WeightId weight);
   void insert(const WeightSet& others);
   void clear() { words_.clear(); }

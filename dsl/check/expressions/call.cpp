@@ -186,7 +186,9 @@ Expr check_pipe(const ast::Expr& expr, const ast::Pipe& pipe, Scope& scope) {
     const Aside aside(cx, found);
     result = check_link(expr, pipe, std::move(value), scope);
   }
-  const auto told = std::ranges::find(found.reported(), diagnostics::Code::E0309, &diagnostics::Diagnostic::code);
+  const auto told = std::ranges::find_if(found.reported(), [&](const diagnostics::Diagnostic& one) {
+    return one.code == diagnostics::Code::E0309 && one.span == pipe.value->span;
+  });
   if (told == found.reported().end()) {
     for (const diagnostics::Diagnostic& one : found.reported()) cx.report(one);
     return std::move(*result);
