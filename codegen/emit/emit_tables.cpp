@@ -53,7 +53,8 @@ void emit_rows(cpp::Body& body, Context& cx) {
     add(body, "add_log",
         {cpp::string(log.name), enumerator("Role", log.role), enumerator("LogKind", log.kind),
          enumerator("LogWhen", log.when), enumerator("Reduce", log.reduce.empty() ? "mean" : log.reduce),
-         cpp::boolean(log.bar), cx.location(log.loc), cpp::boolean(log.is_whole), cpp::string(log.each)});
+         cpp::boolean(log.bar), cx.location(log.loc), cpp::boolean(log.is_whole), cpp::string(log.each),
+         cpp::string(log.better)});
   }
   for (const ir::CallbackInfo& callback : cx.tables.callbacks) {
     const ir::ObjectInfo& object = cx.object(callback.object);

@@ -69,6 +69,7 @@ struct LogInfo {
   Loc loc;
   bool is_whole = false;  ///< of its role, not of one of its streams
   std::string each;       ///< the member, a metric of several values; "" for one value
+  std::string better;     ///< "max", "min", or "" where nobody knows
 };
 
 struct StepParam {

@@ -6,6 +6,7 @@
 #include "codegen/lower/body.h"
 #include "codegen/lower/obligations.h"
 #include "codegen/lower/shared.h"
+#include "dsl/check/experiment/series.h"
 #include "dsl/check/walk.h"
 
 namespace ltr::lower {
@@ -179,7 +180,7 @@ ir::Module lower(const check::Program& program, const source::SourceManager& sou
   shared.name_everything();
   for (const check::LogEntry& entry : program.logs) {
     tables.logs.push_back({entry.name, entry.role, entry.kind, entry.when, entry.reduce, entry.bar,
-                           shared.loc(entry.span), entry.is_whole, entry.each});
+                           shared.loc(entry.span), entry.is_whole, entry.each, check::better_of(entry)});
   }
   tables.recomputed = recomputed_blocks(program);
   lower_externs(shared);

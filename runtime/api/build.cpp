@@ -152,8 +152,8 @@ Program& program(const char* name, int edition, const char* source_hash, const c
 void add_source(Program& program, const char* path, const char* text) { program.sources.push_back({path, text}); }
 
 void add_log(Program& program, const char* name, Role role, LogKind kind, LogWhen when, Reduce reduce, bool bar,
-             const Location& at, bool is_whole, const char* each) {
-  program.logs.push_back({name, role, kind, when, reduce, bar, at, is_whole, each});
+             const Location& at, bool is_whole, const char* each, const char* better) {
+  program.logs.push_back({name, role, kind, when, reduce, bar, at, is_whole, each, better});
 }
 
 void add_callback(Program& program, const char* name, std::initializer_list<const char*> hooks,

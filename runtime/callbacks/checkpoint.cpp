@@ -60,7 +60,7 @@ ListenerPtr make_checkpoint(const Value& call, const FitView& view) {
   const Str monitor = text_argument(call, "monitor", "");
   if (!monitor.empty()) check_series(view.logs, monitor, "Checkpoint", call.location);
   const bool larger =
-      !monitor.empty() && is_max(request.program, monitor, text_argument(call, "mode", "auto"), call.location);
+      !monitor.empty() && is_max(view.logs, monitor, text_argument(call, "mode", "auto"), call.location);
   return std::make_unique<CheckpointListener>(CheckpointKeeper(call, larger), view);
 }
 

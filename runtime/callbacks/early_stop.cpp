@@ -72,7 +72,7 @@ ListenerPtr make_early_stop(const Value& call, const FitView& view) {
   if (view.request.flags.fast_dev_run > 0) return nullptr;
   const Str monitor = text_argument(call, "monitor", "");
   check_series(view.logs, monitor, "EarlyStop", call.location);
-  const bool larger = is_max(view.request.program, monitor, text_argument(call, "mode", "auto"), call.location);
+  const bool larger = is_max(view.logs, monitor, text_argument(call, "mode", "auto"), call.location);
   return std::make_unique<EarlyStopListener>(EarlyStop(call, larger), view);
 }
 

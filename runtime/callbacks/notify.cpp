@@ -81,7 +81,7 @@ class Notify : public Listener {
       const bool is_built_in = other.text == "Checkpoint" || other.text == "EarlyStop";
       if (!is_built_in || monitor.empty() || !monitor_.empty()) continue;
       monitor_ = monitor;
-      is_max_ = is_max(view.request.program, monitor, text_argument(other, "mode", "auto"), other.location);
+      is_max_ = is_max(view.logs, monitor, text_argument(other, "mode", "auto"), other.location);
     }
   }
 

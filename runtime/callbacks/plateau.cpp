@@ -27,7 +27,7 @@ class PlateauListener : public Listener {
 ListenerPtr make_plateau(const Optimizer& optimizer, optim::Plateau& plateau, const FitView& view) {
   check_series(view.logs, plateau.monitor(), fmt::format("plateau of {}", optimizer.name()), plateau.location());
   if (plateau.wants_direction()) {
-    plateau.set_direction(is_max(view.request.program, plateau.monitor(), "auto", plateau.location()));
+    plateau.set_direction(is_max(view.logs, plateau.monitor(), "auto", plateau.location()));
   }
   return std::make_unique<PlateauListener>(plateau, view.logs);
 }

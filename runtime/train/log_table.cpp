@@ -87,6 +87,13 @@ void LogTable::add_newest(Cell& cell, size_t stream) {
   if (!cell.is_each) add(cell.series);
 }
 
+Str LogTable::better(const Str& series) const {
+  const Str all = series.substr(0, series.find('['));  // Of one class it is what it is of the metric.
+  const auto says = [&](const Cell& cell) { return cell.series == all && *info(cell).better != '\0'; };
+  const auto found = std::find_if(cells_.begin(), cells_.end(), says);
+  return found == cells_.end() ? "" : info(*found).better;
+}
+
 std::vector<Str> LogTable::columns() const {
   std::vector<Str> names;
   for (const Cell& cell : cells_) {

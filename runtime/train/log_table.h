@@ -47,6 +47,8 @@ class LogTable {
   /// Whether `series` (`val.acc`) can come, and its newest value, nan before its first.
   bool has(const Str& series) const { return newest_.contains(series) || unasked_.contains(series); }
   double newest(const Str& series);
+  /// "max" or "min" of it is better; "" where nothing says which.
+  Str better(const Str& series) const;
   const std::map<Str, double>& all_newest();
   /// A series that is recorded without a `log`; `value` gives its newest.
   void add_unasked(const Str& series, std::function<double()> value) { unasked_[series] = std::move(value); }

@@ -174,6 +174,44 @@ experiment numbers { data = Points(9)
 """)
 
 
+SCORED = source("""metric Score() {
+  let better = max
+  state top: f64 = 0.0 reduce max
+  fn update(x: float[]) { top = maximum(top, x.to(f64)) }
+  fn compute() -> f64 = top
+}
+model Net() {
+  net = Linear(3, 1)
+  score = Score()
+  optimizer opt = SGD(net.weights, lr = 0.05)
+  step train[B](x: float[B, 3], y: float[B, 1]) { minimize mean((net(x) - y) ** 2) }
+  step val[B](x: float[B, 3], y: float[B, 1]) {
+    log loss = mean((net(x) - y) ** 2)
+    log mark = score(full(1.0 + epoch))
+    log plain = mean(x)
+  }
+}
+experiment scored { data = Points()
+  model = Net()
+  trainer { epochs = 3 }
+  callbacks { Checkpoint(monitor = val.loss, keep = all), EarlyStop(monitor = val.loss, patience = 1) } }
+""")
+
+
+def watched(folder):
+    """What is set at start is watched in its own direction, not in that of what the program watches."""
+    folder.mkdir()
+    (folder / "scored.ltr").write_text(SCORED)
+    program = build(folder / "scored.ltr", folder)
+    other = [word for name in ("Checkpoint", "EarlyStop") for word in ("--set", f"callbacks.{name}.monitor=val.mark")]
+    result = run(program, "fit", "--no-bar", "--out", folder / "runs", *other)
+    checkpoints = newest(folder / "runs") / "checkpoints"
+    check("more is better of the score, in all epochs", result.returncode == 0 and (checkpoints / "best").resolve().name == max(names(newest(folder / "runs"))),
+          result.text + str(names(newest(folder / "runs"))))
+    result = run(program, "fit", "--no-bar", "--out", folder / "runs", "--set", "callbacks.Checkpoint.monitor=val.plain")
+    check("and where nobody knows, that is asked", result.returncode == 2 and "write mode = max or mode = min" in result.text, result.text)
+
+
 def refused(program, folder):
     """A start that is refused leaves nothing behind, and hides nothing."""
     fit(program, folder, "plain")
@@ -211,6 +249,7 @@ with scratch() as name:
     foreign(program, folder / "foreign")
     interrupted(program, folder / "interrupted")
     not_a_number(folder / "numbers")
+    watched(folder / "watched")
     refused(program, folder / "refused")
     quiet = run(program, "test", "plain", "--out", folder / "refused")
     file.write_text(PROGRAM + "const unused = 1\n")

@@ -18,15 +18,12 @@ bool ends_with_any(const std::string& name, std::initializer_list<const char*> e
 Logged logged(const LogEntry& log) {
   Logged result;
   result.is_error = log.kind == "error";
-  result.better = log.better;
+  result.better = better_of(log);
   result.is_on_step = log.when == "step";
   result.is_each = !log.each.empty();
   result.length = log.length;
   result.span = log.span;
-  // A metric that does not say which is better, `MeanMetric`, is told by its name as a number is.
-  if (result.is_error || !result.better.empty()) return result;
-  if (ends_with_any(log.name, {"loss", "error", "perplexity"})) result.better = "min";
-  if (ends_with_any(log.name, {"acc", "accuracy"})) result.named = "max";
+  if (result.better.empty() && !result.is_error && ends_with_any(log.name, {"acc", "accuracy"})) result.named = "max";
   return result;
 }
 
@@ -41,6 +38,12 @@ bool leaves_out_val(const Program& program, const Experiment& experiment) {
 bool is_series(const LogEntry& log) { return log.kind == "scalar" || log.kind == "metric" || log.kind == "error"; }
 
 }  // namespace
+
+std::string better_of(const LogEntry& log) {
+  if (log.kind == "error" || !log.better.empty()) return log.better;
+  // A metric that does not say which is better, `MeanMetric`, is told by its name as a number is.
+  return ends_with_any(log.name, {"loss", "error", "perplexity"}) ? "min" : "";
+}
 
 SeriesOf logged_series(const Program& program, const Experiment& experiment) {
   SeriesOf series;

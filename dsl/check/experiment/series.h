@@ -20,6 +20,8 @@ struct Logged {
 };
 using SeriesOf = std::map<std::string, Logged>;
 
+/// Whether a "max" or "min" of it is better, as its metric or its name says; "" where neither does.
+std::string better_of(const LogEntry& log);
 /// All series of an experiment: what its model and callbacks log, and what is recorded unasked.
 SeriesOf logged_series(const Program& program, const Experiment& experiment);
 

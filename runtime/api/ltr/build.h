@@ -113,7 +113,7 @@ LTR_EXPORT void add_metric(Model& model, const char* name, Metric& (*of)(Model& 
 LTR_EXPORT Program& program(const char* name, int edition, const char* source_hash, const char* compiler);
 LTR_EXPORT void add_source(Program& program, const char* path, const char* text);
 LTR_EXPORT void add_log(Program& program, const char* name, Role role, LogKind kind, LogWhen when, Reduce reduce,
-                        bool bar, const Location& at, bool is_whole, const char* each);
+                        bool bar, const Location& at, bool is_whole, const char* each, const char* better);
 LTR_EXPORT void add_callback(Program& program, const char* name, std::initializer_list<const char*> hooks,
                              std::initializer_list<int> logs, Callback* (*make)(const Value&, Model&),
                              const Location& at);

@@ -71,8 +71,9 @@ struct LogInfo {
   Reduce reduce;
   bool bar;
   Location location;
-  bool is_whole = false;  ///< stands in a hook of a whole epoch: it belongs to no stream of its role
-  const char* each = "";  ///< the member, a metric of several values, of which each is a series; "" for one value
+  bool is_whole = false;    ///< stands in a hook of a whole epoch: it belongs to no stream of its role
+  const char* each = "";    ///< the member, a metric of several values, of which each is a series; "" for one value
+  const char* better = "";  ///< "max" or "min", where it is known which is better
 };
 
 /// A parameter of `step predict` that has a default, or no stream to come from.
