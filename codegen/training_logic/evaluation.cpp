@@ -12,7 +12,7 @@ bool is_copy(const ir::Function& left, const ir::Function& right) {
   return left.body.ops[0].loc.span == right.body.ops[0].loc.span;
 }
 
-void report_misfit(const Misfit& misfit, Sink& sink) {
+diagnostics::Diagnostic misfit_of(const Misfit& misfit) {
   const library::Function &taker = library::info(misfit.taker), &given = library::info(misfit.given.function);
   const std::string taken(taker.name), name(given.name);
   diagnostics::Diagnostic diagnostic = taker.takes_scores() ? diag::spoilt_scores(misfit.span, taken, name)
@@ -22,7 +22,7 @@ void report_misfit(const Misfit& misfit, Sink& sink) {
   if (taker.takes_scores()) {
     diagnostic.note("a score below 0 says no, and none is left")
         .help("give it what the last layer gives, without `{}`", name);
-    return sink.report(std::move(diagnostic));
+    return diagnostic;
   }
   if (misfit.given.function == library::Id::LogSoftmax) {
     diagnostic.help("`softmax` in the place of `log_softmax`");
@@ -36,7 +36,7 @@ void report_misfit(const Misfit& misfit, Sink& sink) {
     diagnostic.help("`log_softmax` {}{}", given.gives_probs ? "in the place of `softmax`" : "between them",
                     misfit.taker == library::Id::Nll ? ", or `cross_entropy` of the scores themselves" : "");
   }
-  sink.report(std::move(diagnostic));
+  return diagnostic;
 }
 
 }  // namespace
@@ -61,7 +61,15 @@ void check_activations(const Findings& findings, Sink& sink) {
     found.emplace(doubled.activation.span, std::move(diagnostic));
   }
   for (auto& [place, diagnostic] : found) sink.report(std::move(diagnostic));
-  for (const Misfit& one : findings.misfits) report_misfit(one, sink);
+  std::map<std::pair<Span, library::Id>, diagnostics::Diagnostic> misfits;
+  for (const Misfit& one : findings.misfits) {
+    if (!seen.insert(one.span).second) continue;
+    // A layer is no mistake where its scores are not wanted, and an activation behind the last one is.
+    const Span place = library::info(one.taker).takes_scores() ? one.given.span : one.span;
+    const auto [told, is_new] = misfits.try_emplace({place, one.taker}, misfit_of(one));
+    if (!is_new) told->second.label(one.span, "`{}` takes it, too", library::info(one.taker).name);
+  }
+  for (auto& [place, diagnostic] : misfits) sink.report(std::move(diagnostic));
 }
 
 void check_sides(const Findings& findings, Sink& sink) {
@@ -74,6 +82,22 @@ void check_sides(const Findings& findings, Sink& sink) {
     else
       sink.report(
           diag::exchanged_sides(one.span, loss).help("what is predicted stands first: `{}(predicted, wanted)`", loss));
+  }
+}
+
+void check_followed(const Findings& findings, const Heap& heap, Sink& sink) {
+  std::set<Span> seen;
+  for (const Followed& one : findings.followed) {
+    const auto stays = [&](const WeightUse& use) {
+      const Weight& weight = heap.weights[use.weight];
+      return weight.owner == 0 && !weight.is_averaged && weight.is_sure;
+    };
+    const bool stay = !one.weights.empty() && std::all_of(one.weights.begin(), one.weights.end(), stays);
+    if (!stay || !seen.insert(one.span).second) continue;
+    const std::string& path = one.weights.front().scope.path;
+    sink.report(diag::still_source(one.span, path.substr(0, path.find(".*")))
+                    .note("no optimizer owns them, and they follow no others")
+                    .help("first stands what follows: `ema_update(TEACHER, STUDENT, 0.999)`"));
   }
 }
 

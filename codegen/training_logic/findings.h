@@ -63,6 +63,12 @@ struct UnlikeAverage {
   std::string why;
 };
 
+/// `ema_update`, and the weights that the others follow.
+struct Followed {
+  Span span;
+  std::vector<WeightUse> weights;
+};
+
 /// Random numbers drawn in evaluation.
 struct Draw {
   Span span;
@@ -103,6 +109,7 @@ struct Findings {
   std::vector<Misfit> misfits;
   std::vector<Sides> sides;
   std::vector<UnlikeAverage> averages;
+  std::vector<Followed> followed;
   std::vector<IdleCall> idle_calls;
   std::vector<LeftGradients> left_gradients;
   std::vector<Draw> draws;

@@ -161,8 +161,7 @@ void check_reached_weights(const Object& object, const Findings& findings, const
   // What is wrong elsewhere may be why a loss reaches less than is meant.
   const bool is_broken = sink.error_count() > 0;
   const auto is_trained = [&](const Weight& weight) {
-    return weight.is_minimized || (is_broken && weight.is_reached) || weight.is_averaged || weight.is_frozen ||
-           !weight.is_sure;
+    return weight.is_minimized || (is_broken && weight.is_reached) || weight.is_frozen || !weight.is_sure;
   };
   // Of an optimizer none of whose weights a loss reaches, E0403 and E0407 speak.
   std::set<OwnerId> minimized;

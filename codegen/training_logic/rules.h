@@ -54,9 +54,11 @@ void check_held(const ModelTrace& model, const check::Program& program, const Sp
                 Sink& sink);
 /// E0410, W0404, W0406: no activation before what applies one itself, logarithms and probabilities before what takes them.
 void check_activations(const Findings& findings, Sink& sink);
-/// E0438: weights follow, by `ema_update`, weights of the same shapes.
 /// W0414, W0415: a loss compares what is predicted with what is wanted.
 void check_sides(const Findings& findings, Sink& sink);
+/// W0417: what `ema_update` follows is moved.
+void check_followed(const Findings& findings, const Heap& heap, Sink& sink);
+/// E0438: weights follow, by `ema_update`, weights of the same shapes.
 void check_averages(const Findings& findings, Sink& sink);
 /// E0425: evaluation draws no random numbers.
 void check_evaluation(const Findings& findings, Sink& sink);

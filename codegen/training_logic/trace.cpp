@@ -14,6 +14,8 @@ constexpr size_t kMaxOps = 300'000;
 /// A loop over what is known about values is stable after as many rounds as it carries values; in
 /// practice after two.
 constexpr int kMaxRounds = 16;
+/// Blocks of one list that are told apart.
+constexpr int64_t kMostApart = 64;
 
 bool same(const std::vector<Value>& left, const std::vector<Value>& right) {
   return left.size() == right.size() && std::equal(left.begin(), left.end(), right.begin(),
@@ -28,8 +30,26 @@ size_t count(const Findings& findings) {
 
 }  // namespace
 
+namespace {
+
+/// Whether one of the blocks of a list is taken by its number, `layers[0]`.
+bool takes_element(const ir::Region& region, const ir::Function& function) {
+  return std::any_of(region.ops.begin(), region.ops.end(), [&](const ir::Op& op) {
+    if (op.kind == OpKind::ListGet && function.values[op.operands[1]].constant &&
+        function.values[op.results[0]].type.is(TypeKind::Block))
+      return true;
+    return std::any_of(op.regions.begin(), op.regions.end(),
+                       [&](const ir::Region& inner) { return takes_element(inner, function); });
+  });
+}
+
+}  // namespace
+
 Trace::Trace(const ir::Module& module, Heap& heap) : module_(module), heap_(heap) {
   for (const ir::Function& function : module.functions) functions_.emplace(function.name, &function);
+  tells_elements_apart_ = std::any_of(
+      module.functions.begin(), module.functions.end(),
+      [](const ir::Function& function) { return !function.is_library && takes_element(function.body, function); });
   for (const ir::ObjectInfo& object : module.tables->objects) objects_.emplace(object.name, &object);
 }
 
@@ -330,12 +350,23 @@ void Trace::frozen_region(const ir::Op& op, Frame& frame) {
 
 void Trace::comprehension(const ir::Op& op, Frame& frame) {
   const ir::Region& inner = op.regions[0];
-  for (const ir::ValueId param : inner.params) frame.values[param] = Value::varying();
-  std::vector<Value> yielded;
-  region(inner, frame, yielded);
   Value list;
-  list.is_uniform = true;
-  if (!yielded.empty()) list.parts.push_back(std::move(yielded[0]));
+  const auto add_part = [&](const Value& variable) {
+    for (const ir::ValueId param : inner.params) frame.values[param] = variable;
+    std::vector<Value> yielded;
+    region(inner, frame, yielded);
+    if (!yielded.empty()) list.parts.push_back(std::move(yielded[0]));
+  };
+  const std::optional<ir::Constant>&from = use(op.operands[0], frame).constant,
+        &to = use(op.operands[1], frame).constant;
+  const auto* first = from ? std::get_if<int64_t>(&*from) : nullptr;
+  const auto* end = to ? std::get_if<int64_t>(&*to) : nullptr;
+  if (tells_elements_apart_ && first != nullptr && end != nullptr && *first < *end && *end - *first <= kMostApart) {
+    for (int64_t i = *first; i < *end; ++i) add_part(Value::of(i));
+  } else {
+    list.is_uniform = true;
+    add_part(Value::varying());
+  }
   frame.values[op.results[0]] = std::move(list);
 }
 

@@ -113,6 +113,7 @@ class Trace {
   std::unordered_map<std::string, const ir::Function*> functions_;
   std::unordered_map<std::string, const ir::ObjectInfo*> objects_;
   std::unordered_set<const ir::Function*> followed_;
+  bool tells_elements_apart_ = false;  ///< as the program does: the blocks of a list of known length are no `*`
   mutable std::unordered_map<const ir::Constant*, Value> constants_;  ///< of all functions, as `use` meets them
   /// The gradients of a manual step, by the owner of their weights.
   struct Gradients {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "codegen/training_logic/trace.h"
+#include "dsl/host/math.h"
 #include "dsl/library/each.h"
 #include "runtime/tables/roles.h"
 #include "runtime/tables/weight_name.h"
@@ -179,6 +180,14 @@ Value Trace::host(const ir::Op& op, Frame& frame) {
   if (op.host == host::Op::Not && first.constant) {
     if (const bool* known = std::get_if<bool>(&*first.constant)) return Value::of(!*known);
   }
+  const Value* second = op.operands.size() == 2 ? &use(op.operands[1], frame) : nullptr;
+  if (first.constant && second != nullptr && second->constant) {
+    // Sizes, and places in lists.
+    const int64_t* left = std::get_if<int64_t>(&*first.constant);
+    const int64_t* right = std::get_if<int64_t>(&*second->constant);
+    const auto result = left != nullptr && right != nullptr ? host::fold(op.host, *left, *right) : std::nullopt;
+    if (const int64_t* whole = result ? std::get_if<int64_t>(&*result) : nullptr) return Value::of(*whole);
+  }
   Value value = severed(joined_operands(op, frame), {user_span(op, frame), "`item`", false});
   value.lost_term.reset();
   return value;
@@ -266,6 +275,7 @@ void Trace::called_metric(const ir::Op& op, Frame& frame) {
 // Weights follow each other in their order. A list of unknown length counts as one element.
 void Trace::look_at_average(const ir::Op& op, const Value& target, const Value& source, const Frame& frame) {
   if (target.is_unknown || source.is_unknown) return;
+  findings.followed.push_back({user_span(op, frame), weights_in(source, op.loc.span)});
   const std::vector<WeightUse> to = weights_in(target, op.loc.span), from = weights_in(source, op.loc.span);
   const auto is_one = [&](const WeightUse& use) {
     const Weight& weight = heap_.weights[use.weight];

@@ -101,6 +101,7 @@ class Checker {
     check_findings(trace_.findings, heap_, has_damage_ || model.has_error, sink_);
     say_cut();
     check_ownership(model, trace_.findings, heap_, sink_);
+    if (!model.has_error) check_followed(trace_.findings, heap_, sink_);
     check_matrices(model, trace_.findings, heap_, sink_);
     if (!has_damage_ && !model.has_error) check_held(model, program_, experiment, heap_, sink_);
   }
@@ -115,8 +116,10 @@ class Checker {
       }
     }
     const std::vector<UnlikeAverage> averages = std::move(trace_.findings.averages);
+    const std::vector<Followed> followed = std::move(trace_.findings.followed);
     trace_.findings = kept;
     trace_.findings.averages = averages;
+    trace_.findings.followed = followed;
   }
 
   // What is averaged over a batch needs more than one record, in every experiment with the model; or in that of `make` alone.

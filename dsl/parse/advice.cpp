@@ -328,6 +328,10 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
     diagnostic.help("{}", std::string(*advice));
   } else if (const auto meant = is_first_word ? near_statement(state.text(*start)) : std::nullopt) {
     diagnostic.help("did you mean `{}`?", *meant).fix(start->span, *meant);
+  } else if (const Iter name = start->kind == K::Let ? std::next(start) : start;
+             level == Level::Statement && at == std::next(name) && lacks_sign(state, name) && !has_result(state, at)) {
+    diagnostic.help("a value is given with `=`: `{} = …`", state.text(*name))
+        .fix({at->span.source, at->span.begin, at->span.begin}, "= ");
   } else if (at == std::next(start) && expects(state, K::Assign) && has_result(state, at)) {
     diagnostic.help("a function begins with `fn`")
         .fix({start->span.source, start->span.begin, start->span.begin}, "fn ");

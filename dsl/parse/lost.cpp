@@ -23,6 +23,14 @@ std::vector<ast::Name> find_assigned_within(const State& state, Iter first, Iter
 
 }  // namespace
 
+bool lacks_sign(const State& state, Iter name) {
+  constexpr KindSet kBeginsValue = {K::Int, K::Float, K::Str, K::If, K::Minus};
+  constexpr KindSet kAssigns = {K::Assign, K::Colon};
+  const Iter next = std::next(name);
+  if (name->kind != K::Name || next->starts_line || is_first_word_elsewhere(state.text(*name))) return false;
+  return kBeginsValue.has(next->kind) || (kNames.has(next->kind) && !kAssigns.has(std::next(next)->kind));
+}
+
 std::vector<ast::Name> find_unpacked(const State& state, Iter first, Iter last) {
   std::vector<ast::Name> names;
   // `let x = …` is a habit; it would have assigned x.
@@ -42,7 +50,9 @@ std::vector<ast::Name> find_unpacked(const State& state, Iter first, Iter last) 
 
 std::vector<ast::Name> find_assigned(const State& state, Iter first, Iter last) {
   std::vector<ast::Name> names = find_unpacked(state, first, last);
-  return names.empty() ? find_assigned_within(state, first, last) : names;
+  if (names.empty()) names = find_assigned_within(state, first, last);
+  if (names.empty() && first < last && lacks_sign(state, first)) names.push_back(state.name(*first));
+  return names;
 }
 
 std::string file_stem(std::string_view path) {
@@ -71,6 +81,7 @@ ast::Name find_declared(const State& state, Iter first, Iter last) {
   if (last - first > 2 && state.text(*first) == "self" && std::next(first)->kind == K::Dot) first += 2;
   for (Iter at = first; at < last && lex::is_word(at->kind); ++at) {
     if (kNames.has(at->kind)) found = state.name(*at);
+    if (lacks_sign(state, at)) break;
   }
   return found;
 }

@@ -46,6 +46,12 @@ const Habit* find_first_word(std::string_view word) {
   return nullptr;
 }
 
+}  // namespace
+
+bool is_first_word_elsewhere(std::string_view word) { return find_first_word(word) != nullptr; }
+
+namespace {
+
 /// A word that begins something: what follows it is on the same line and no sign that it is a plain name.
 bool begins_something(Iter start) {
   if (!lex::is_word(start->kind)) return false;

@@ -106,7 +106,9 @@ void report_failure(State& state, Level level, Iter start, Iter where) {
     state.report_at(at, std::move(diagnostic));
     return;
   }
-  if (level == Level::Statement && start->kind == K::Let && kNames.has(std::next(start)->kind)) {
+  // Where there are no locals, `let` is right, and what is missing is its `=`.
+  if (level == Level::Statement && start->kind == K::Let && kNames.has(std::next(start)->kind) &&
+      !expects(state, K::Assign)) {
     const Span gone = {start->span.source, start->span.begin, std::next(start)->span.begin};
     state.report_at(at, diag::python_form(start->span, "let", "`name = value`: locals need no `let`").fix(gone, ""));
     return;

@@ -135,7 +135,8 @@ void report_nesting(State& state, Iter where, int limit);
 /// braces around it, and past `start` for statements and more.
 Iter find_resumption(const State& state, Level level, Iter start, Iter at);
 
-/// A form of Python (or a relative) that explains why parsing failed at `at`.
+/// Whether another language begins a statement or declaration so: `def`, `class`.
+bool is_first_word_elsewhere(std::string_view word);
 /// `from a.b import c, d as e`.
 struct PythonImport {
   std::string path;              ///< `a.b`
@@ -145,6 +146,7 @@ struct PythonImport {
   Span span;
 };
 std::optional<PythonImport> read_python_import(const State& state, Iter start);
+/// A form of Python (or a relative) that explains why parsing failed at `at`.
 std::optional<diagnostics::Diagnostic> find_python_form(const State& state, Iter start, Iter at);
 /// The same of the parameter that begins at `start`: a class to inherit from.
 std::optional<diagnostics::Diagnostic> find_python_param(const State& state, Iter start);

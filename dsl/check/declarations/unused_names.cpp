@@ -274,6 +274,20 @@ std::pair<const ast::Name*, const char*> named_by(const ast::Decl& decl) {
   return {nullptr, ""};
 }
 
+/// The params of a declaration, which hide what the file calls the same, except in what they are if nothing is given.
+Names hidden_in(const ast::Decl& decl) {
+  const auto* fn = decl.get<ast::Fn>();
+  Names hidden;
+  Reads defaults;
+  if (fn == nullptr && items_in(decl) == nullptr) return hidden;
+  for (const ast::Param& param : fn != nullptr ? fn->params : written_params(decl)) {
+    hidden.insert(param.name.text);
+    if (param.initial) defaults(*param.initial);
+  }
+  for (const std::string_view name : defaults.names) hidden.erase(name);
+  return hidden;
+}
+
 /// The declarations that read a name: the first of them, and whether there are others.
 struct Readers {
   const ast::Decl* first = nullptr;
@@ -285,7 +299,9 @@ void check_module(Context& cx, const std::vector<ast::Decl>& decls,
                   const std::unordered_map<const ast::Decl*, Reads>& reads) {
   std::unordered_map<std::string_view, Readers> readers;
   for (const auto& [decl, one] : reads) {
+    const Names hidden = hidden_in(*decl);
     for (const std::string_view name : one.names) {
+      if (hidden.contains(name)) continue;
       const auto [place, is_new] = readers.try_emplace(name, Readers{decl, false});
       if (!is_new) place->second.are_several = true;
     }

@@ -80,6 +80,9 @@ std::vector<std::string> fields_left(const FnInfo& fn, const ObjectInfo& wired) 
 
 void report_missing(const ParamInfo& param, const FnInfo& fn, const ObjectInfo& wired,
                     const std::vector<const StreamDecl*>& streams, Context& cx) {
+  const bool is_copy = fn.ast->name.span != fn.span;
+  if (is_copy && is_reported(cx, diagnostics::Code::E0502, param.span))
+    return withdraw_uses(fn, fields_left(fn, wired), cx);
   diagnostics::Diagnostic diagnostic = diag::step_wants_field(param.span, fn.name, param.name);
   diagnostic.label(wired.span, "data `{}` is wired to it", wired.name);
   const std::vector<std::string> left = fields_left(fn, wired);

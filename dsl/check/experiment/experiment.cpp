@@ -271,6 +271,7 @@ void check_together(const Expr& data, const Expr& model, const Sections& section
   check_shown(cx, typed);
   check_schedules(cx, typed);
   check_windows(cx, typed);
+  check_no_batches(cx, typed);
   check_settings_together(cx, typed);
   check_listed_twice(cx, typed);
   check_taken(cx, typed);

@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "dsl/check/experiment/series.h"
 #include "dsl/check/experiment/settings.h"
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/expressions.h"
@@ -46,6 +49,16 @@ struct Schedules {
   const std::string& optimizer;
   bool is_said = false;  ///< one schedule in epochs is one mistake
 
+  /// The schedule of all of training.
+  void check_whole(const ExprView& expr) {
+    if (const auto* call = expr.get<node::Call>()) {
+      check_end(*call);
+      check_decay(*call);
+      check_patience(*call);
+    }
+    check(expr);
+  }
+
   void check(const ExprView& expr) {
     if (const auto* call = expr.get<node::Call>()) {
       for (const node::NamedArg& arg : call->args) check_argument(*call, arg.name, cx.at(arg.value));
@@ -67,6 +80,74 @@ struct Schedules {
       }
     }
     check(written);
+  }
+
+  Wired argument(const node::Call& schedule, const char* name) const {
+    const auto found = std::ranges::find(schedule.args, name, &node::NamedArg::name);
+    if (found == schedule.args.end()) return {error_at(Span{}), {}, {}};
+    return wire(cx.at(found->value), model, experiment.model_arguments, experiment, cx.program);
+  }
+  std::optional<int64_t> limit_in(host::Measure measure) const {
+    if (measure == host::Measure::Epochs) return training.epochs;
+    return measure == host::Measure::Steps ? training.steps : std::nullopt;
+  }
+  static std::string count_text(double count, host::Measure measure) {
+    const std::string unit = measure == host::Measure::Epochs ? " epoch" : " step";
+    return std::to_string(int64_t(count)) + unit + (count == 1 ? "" : "s");
+  }
+
+  /// W0416: a schedule that has come to a rate of 0 stays there.
+  void check_end(const node::Call& schedule) {
+    const bool is_cycle = schedule.op == library::Id::OneCycle;
+    const Wired total = argument(schedule, "total");
+    const auto* period = total.expr.get<node::Quantity>();
+    const auto limit = period != nullptr ? limit_in(period->measure) : std::nullopt;
+    if (!limit || period->value >= double(*limit)) return;
+    const Wired last = argument(schedule, schedule.op == library::Id::LinearSchedule ? "to" : "final");
+    const auto rate = is_cycle ? std::nullopt : evaluate(last.expr, cx.program);
+    if (!is_cycle && (!rate || rate->real != 0)) return;
+    const Span place = total.expr.span;
+    if (is_reported(cx, diagnostics::Code::W0416, place)) return;
+    cx.report(diag::rate_ends_early(place, optimizer, count_text(period->value, period->measure),
+                                    count_text(double(*limit), period->measure))
+                  .label(period->measure == host::Measure::Epochs ? training.epochs_span : training.steps_span,
+                         "training ends here")
+                  .help("leave `total` out: it is the length of training"));
+  }
+
+  /// E0428: of what rises, stays and falls the two ends do not overlap.
+  void check_decay(const node::Call& schedule) {
+    if (schedule.op != library::Id::Wsd) return;
+    const Wired up = argument(schedule, "warmup"), down = argument(schedule, "decay"),
+                all = argument(schedule, "total");
+    const auto *rise = up.expr.get<node::Quantity>(), *fall = down.expr.get<node::Quantity>();
+    if (rise == nullptr || fall == nullptr || rise->measure != fall->measure) return;
+    const auto* total = all.expr.get<node::Quantity>();
+    const auto limit = limit_in(rise->measure);
+    const bool is_own = total != nullptr && total->measure == rise->measure;
+    if (!is_own && (total != nullptr || !limit)) return;
+    const double length = is_own ? total->value : double(*limit);
+    // A warm-up that is too long by itself is said by itself.
+    if (rise->value + fall->value <= length || (limit && rise->value > double(*limit))) return;
+    if (is_reported(cx, diagnostics::Code::E0428, down.expr.span)) return;
+    cx.report(diag::warmup_too_long(down.expr.span, "the warm-up with the decay", optimizer,
+                                    count_text(rise->value + fall->value, rise->measure),
+                                    count_text(length, rise->measure))
+                  .label(up.expr.span, "the warm-up")
+                  .help("shorten one of them, or train for longer"));
+  }
+
+  /// W0410: `plateau` waits for more values than there are.
+  void check_patience(const node::Call& schedule) {
+    if (schedule.op != library::Id::Plateau) return;
+    const auto watched = watched_series(schedule, cx.program);
+    const auto most = watched ? most_values(watched->series, experiment) : std::nullopt;
+    const Wired patience = argument(schedule, "patience");
+    const auto values = evaluate(patience.expr, cx.program);
+    if (!most || !values || double(values->whole) < *most || patience.expr.span.is_empty()) return;
+    if (is_reported(cx, diagnostics::Code::W0410, patience.expr.span)) return;
+    cx.report(diag::never_reached(patience.expr.span, "the end of this `patience`")
+                  .label(training.epochs_span, "training ends here"));
   }
 
   bool is_written(const ExprView& expr) const {
@@ -103,9 +184,8 @@ struct Schedules {
     const bool in_epochs = value.measure == host::Measure::Epochs;
     const std::optional<int64_t> limit = in_epochs ? training.epochs : training.steps;
     if (!limit || (!in_epochs && value.measure != host::Measure::Steps) || value.value <= double(*limit)) return;
-    const std::string unit = in_epochs ? " epochs" : " steps";
-    cx.report(diag::warmup_too_long(in_epochs ? training.epochs_span : training.steps_span, optimizer,
-                                    std::to_string(int64_t(value.value)) + unit, std::to_string(*limit) + unit)
+    cx.report(diag::warmup_too_long(in_epochs ? training.epochs_span : training.steps_span, "the warm-up", optimizer,
+                                    count_text(value.value, value.measure), count_text(double(*limit), value.measure))
                   .label(written.span, "the warm-up")
                   .help("shorten the warm-up, or train for longer"));
   }
@@ -120,11 +200,11 @@ void check_schedules(Context& cx, const Experiment& experiment) {
     if (member.kind != MemberKind::Optimizer) continue;
     Schedules schedules{cx, experiment, model, training, member.name};
     for (const auto& [name, value] : member.settings) {
-      if (value.type.kind == Kind::Schedule) schedules.check(value);
+      if (value.type.kind == Kind::Schedule) schedules.check_whole(value);
     }
     for (const GroupSettings& group : member.groups) {
       for (const auto& [name, value] : group.settings) {
-        if (value.type.kind == Kind::Schedule) schedules.check(value);
+        if (value.type.kind == Kind::Schedule) schedules.check_whole(value);
       }
     }
   }

@@ -120,7 +120,8 @@ void check_callbacks_reached(Context& cx, const Experiment& experiment) {
   }
 }
 
-/// How many values of `series` a run has at most, if the program says: one a round of validation, one an epoch of training.
+}  // namespace
+
 std::optional<double> most_values(const std::string& series, const Experiment& experiment) {
   const auto* epochs = find_constant<node::IntConst>(experiment, "epochs");
   if (epochs == nullptr) return std::nullopt;
@@ -134,6 +135,8 @@ std::optional<double> most_values(const std::string& series, const Experiment& e
   if (every->value > all) return std::nullopt;  // No round is reached, which is said of the setting.
   return std::ceil(all / every->value) + before;
 }
+
+namespace {
 
 /// `EarlyStop` waits for the first value and for as many as `patience` says behind it.
 void check_patience(Context& cx, const Experiment& experiment) {

@@ -20,6 +20,23 @@ Expr check_trials(const ast::Setting& setting, Scope& scope) {
   return error_at(trials.span);
 }
 
+/// A trial is looked at from `min` on, up to `max`.
+void check_range_of_rounds(const ExprView& asha, Context& cx) {
+  const auto* call = asha.get<node::Call>();
+  if (call == nullptr) return;
+  const auto period = [&](const char* name) -> std::optional<ExprView> {
+    const auto found = std::ranges::find(call->args, name, &node::NamedArg::name);
+    return found == call->args.end() ? std::nullopt : std::optional(cx.at(found->value));
+  };
+  const auto most = period("max"), least = period("min");
+  const auto* high = most ? most->get<node::Quantity>() : nullptr;
+  const auto* low = least ? least->get<node::Quantity>() : nullptr;
+  if (high == nullptr || low == nullptr || high->measure != low->measure || high->value >= low->value) return;
+  diagnostics::Diagnostic diagnostic = diag::out_of_range(most->span, "`max` is less than `min`");
+  if (!least->span.is_empty()) diagnostic.label(least->span, "no trial that begins here ends later");
+  cx.report(std::move(diagnostic));
+}
+
 Expr check_word(SweepWord word, const ast::Setting& setting, Scope& scope) {
   Context& cx = scope.cx;
   switch (word) {
@@ -33,7 +50,10 @@ Expr check_word(SweepWord word, const ast::Setting& setting, Scope& scope) {
     }
     case SweepWord::Prune: break;
   }
-  if (auto rule = check_setting_call(setting.value, {"asha"}, scope)) return std::move(*rule);
+  if (auto rule = check_setting_call(setting.value, {"asha"}, scope)) {
+    check_range_of_rounds(*rule, cx);
+    return std::move(*rule);
+  }
   cx.report(diag::wrong_type(setting.value.span,
                              "`prune` is `asha(max = 10 epochs)`, not " + cx.source_text(setting.value.span)));
   return error_at(setting.value.span);

@@ -61,12 +61,16 @@ void check_hook_fields(Context& cx, const Experiment& experiment);
 void check_hook_optimizers(Context& cx, const Experiment& experiment);
 /// E0504, E0515, E0309: the streams and fields that a listed callback shows are there.
 void check_shown(Context& cx, const Experiment& experiment);
-/// E0427, E0428: schedules fit the length of training.
+/// E0519: a stream that drops what is less than a batch has a batch.
+void check_no_batches(Context& cx, const Experiment& experiment);
+/// E0427, E0428, W0410, W0416: schedules fit the length of training.
 void check_schedules(Context& cx, const Experiment& experiment);
 /// E0309, E0325, W0410: settings of the trainer that say the same, or end training before another lets it or is reached.
 void check_settings_together(Context& cx, const Experiment& experiment);
 /// E0612: what a run has once is listed once, and two tables are two files. E0622: checkpoints lie in one folder.
 void check_listed_twice(Context& cx, const Experiment& experiment);
+/// How many values of `series` a run has at most, if the program says: one a round of validation, one an epoch of training.
+std::optional<double> most_values(const std::string& series, const Experiment& experiment);
 /// W0411: what callbacks record is of a kind that a listed logger takes.
 void check_taken(Context& cx, const Experiment& experiment);
 /// `Throughput` of tokens, where the batches hold none: E0309.

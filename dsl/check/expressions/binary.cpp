@@ -483,9 +483,13 @@ Expr check_binary(const ast::Expr& expr, const ast::Binary& binary, Scope& scope
   Expr left = check_expr(*binary.left, scope);
   const bool is_equality = binary.op == ast::BinaryOp::Equal || binary.op == ast::BinaryOp::NotEqual;
   // A choice is compared with its names: `average == macro`.
-  Expr right = is_equality && left.type.kind == Kind::OneOf
-                   ? check_as(*binary.right, left.type, scope, "the right side")
-                   : check_expr(*binary.right, scope);
+  Expr right;
+  if (is_equality && left.type.kind == Kind::OneOf)
+    right = check_as(*binary.right, left.type, scope, "the right side");
+  else if (binary.op == ast::BinaryOp::And || binary.op == ast::BinaryOp::Or)
+    within_branch(scope, [&] { right = check_expr(*binary.right, scope); });
+  else
+    right = check_expr(*binary.right, scope);
   if (binary.op == ast::BinaryOp::Error) return error_at(expr.span);
   // A chain `a < b < c` is E0207 already.
   const auto* before = binary.left->get<ast::Binary>();

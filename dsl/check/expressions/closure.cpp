@@ -230,6 +230,7 @@ Expr apply_closure(const ExprView& callee, std::vector<Given> given, Span span, 
     inner.owner = closure.owner;
     inner.frames = is_here ? closure.frames : std::vector<std::map<std::string, LocalId>>(1);
     inner.frames.emplace_back();
+    inner.rounds.clear();
     if (const auto* lambda = closure.code->get<ast::Lambda>()) {
       const LocalId param = inner.declare(lambda->param.text, value.type);
       Expr body = check_expr(*lambda->value, inner);

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "dsl/ast/walk.h"
-#include "dsl/check/expressions/expressions.h"
+#include "dsl/check/expressions/rounds.h"
 
 namespace ltr::check {
 
@@ -50,11 +50,13 @@ Expr check_comprehension(const ast::Expr& expr, const ast::Comprehension& list, 
     return error_at(expr.span);
   }
   scope.frames.emplace_back();
-  const AtomId atom = scope.cx.program.atoms.variable(list.variable.text, scope.cx.next_key++, false, false, true);
+  const std::vector<Rounds> rounds = scope.rounds;
+  const AtomId atom = enter_rounds(list.variable, range, scope);
   const LocalId variable = scope.declare(list.variable.text, Type::host_int(Polynomial::atom(atom)));
   const bool around = std::exchange(scope.may_not_happen, true);
   Expr element = check_expr(*list.element, scope);
   scope.may_not_happen = around;
+  scope.rounds = rounds;
   scope.frames.pop_back();
   if (element.type.is_error()) return error_at(expr.span);
   LambdaThatReads lambda{list.variable.text};

@@ -114,10 +114,11 @@ Expr check_list(const ast::Expr& expr, const ast::List& list, Scope& scope, bool
 
 Expr check_if(const ast::Expr& expr, const ast::IfExpr& branch, Scope& scope) {
   Expr condition = check_condition(*branch.condition, "if", scope);
-  const bool around = std::exchange(scope.may_not_happen, true);
-  Expr then_value = check_expr(*branch.then_value, scope);
-  Expr else_value = check_expr(*branch.else_value, scope);
-  scope.may_not_happen = around;
+  Expr then_value, else_value;
+  within_branch(scope, [&] {
+    then_value = check_expr(*branch.then_value, scope);
+    else_value = check_expr(*branch.else_value, scope);
+  });
   if (condition.type.is_error() || then_value.type.is_error() || else_value.type.is_error()) return error_at(expr.span);
   const std::optional<Type> type = merge(then_value.type, else_value.type, scope.cx);
   if (!type) {

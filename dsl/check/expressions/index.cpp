@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dsl/check/expressions/rounds.h"
 #include "dsl/check/library/library_call.h"
 
 namespace ltr::check {
@@ -118,15 +119,44 @@ void warn_of_values(const Expr& base, const ast::Index& index, Scope& scope) {
 
 }  // namespace
 
+namespace {
+
+/// Requires that an index lies below a size which the run is given.
+void require_above(const Polynomial& size, const Polynomial& index, Span span, Scope& scope) {
+  const bool is_given =
+      !(index - size).constant() && rests_on_params(index, scope.cx) && rests_on_params(size, scope.cx);
+  if (!is_given || scope.may_not_happen || scope.cx.graph.modules[scope.module].is_library) return;
+  Requirement requirement;
+  requirement.kind = Requirement::Kind::Less;
+  requirement.left = index;
+  requirement.right = size;
+  requirement.text = scope.cx.text(index) + " < " + scope.cx.text(size);
+  requirement.origin = span;
+  requirement.is_where = true;
+  require(std::move(requirement), span, scope);
+}
+
+}  // namespace
+
 bool lies_within(const std::optional<Polynomial>& index, const Polynomial& size, bool is_bound, const char* of,
                  Span span, Scope& scope) {
   if (!index) return true;
+  const auto largest = extreme_of(*index, true, scope), least = extreme_of(*index, false, scope);
+  if (!largest || !least) return true;
   // `n` of `n` elements lies outside whatever `n` is.
-  const std::optional<int64_t> beyond = (*index - size).constant();
-  const std::optional<int64_t> before = (*index + size).constant();
-  if (!(beyond && *beyond >= (is_bound ? 1 : 0)) && !(before && *before < 0)) return true;
-  scope.cx.report(diag::out_of_range(span, (is_bound ? "the bound " : "the index ") + scope.cx.text(*index) +
-                                               " lies outside of " + of + scope.cx.text(size)));
+  const std::optional<int64_t> beyond = (largest->index - size).constant();
+  const std::optional<int64_t> before = (least->index + size).constant();
+  const bool is_beyond = beyond && *beyond >= (is_bound ? 1 : 0);
+  if (!is_beyond && !(before && *before < 0)) {
+    if (!is_bound) require_above(size, largest->index, span, scope);
+    return true;
+  }
+  const Extreme& outside = is_beyond ? *largest : *least;
+  diagnostics::Diagnostic diagnostic =
+      diag::out_of_range(span, (is_bound ? "the bound " : "the index ") + scope.cx.text(outside.index) +
+                                   " lies outside of " + of + scope.cx.text(size));
+  if (!outside.when.empty()) diagnostic.note("where {}", outside.when);
+  scope.cx.report(std::move(diagnostic));
   return false;
 }
 

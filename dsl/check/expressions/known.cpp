@@ -197,6 +197,8 @@ std::optional<Expr> vocabulary_call(Expr base, CallSite& site) {
     Expr text = check_given_as(site.given[0], Type::list_of(Type::of(Kind::Str)), scope, "what is encoded");
     if (text.type.is_error()) return error_at(site.span);
     if (!base.type.uniform) {
+      const auto owner = scope.owner != nullptr ? std::optional(scope.owner->index) : std::nullopt;
+      if (!scope.cx.told.closed_words.emplace(owner.value_or(0), base.type.name).second) return error_at(site.span);
       scope.cx.report(diag::unknown_words(site.name_span, base.type.name)
                           .help("put \"<unk>\" among its `special` words, or leave such words out: `unknown = skip`"));
       return error_at(site.span);

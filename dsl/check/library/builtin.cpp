@@ -198,6 +198,15 @@ Expr check_item(CallSite& site) {
                              .help("{}", reductions_of(value.type, site.scope.cx.source_text(value.span))));
     return error_at(site.span);
   }
+  if (!value.type.dims.empty()) {
+    Requirement is_one;
+    is_one.left = count_of(value.type.dims, site.scope.cx);
+    is_one.right = 1;
+    is_one.text = site.scope.cx.text(is_one.left) + " == 1";
+    is_one.origin = value.span;
+    is_one.is_where = true;
+    if (!require(std::move(is_one), value.span, site.scope)) return error_at(site.span);
+  }
   const Kind kind = is_floating(element) ? Kind::Float : element == Element::Bool ? Kind::Bool : Kind::Int;
   return op_expr(library::Id::Item, Type::of(kind), site.span, {site.scope.cx.keep(std::move(value))});
 }

@@ -21,8 +21,11 @@ inline constexpr uint32_t kDeepest = 256;
 struct Told {
   std::map<std::pair<std::string, std::string>, Kind> missing_fields;  ///< of which kind of value it was said first
   std::set<std::string> fields;                               ///< that a record lacks, where one is wanted with them
+  std::set<std::pair<uint32_t, std::string>> closed_words;    ///< by data: vocabularies without "<unk>"
   std::set<std::pair<uint32_t, std::string>> qualifiers;      ///< by file: names that no file is imported as
   std::set<std::tuple<Span, std::string, std::string>> dims;  ///< places where two sizes differ
+  std::set<Span> wrong_for_all;                               ///< rules of blocks that do not hold with their defaults
+  std::set<Span> wrong_uses;                                  ///< rules of blocks that do not hold where one is built
   std::set<std::pair<Span, std::string>> sizes;               ///< lines with a size that cannot be
   std::set<const ast::Expr*> broken_defaults;                 ///< of parameters
   bool is_too_deep = false;  ///< more than `kDeepest` levels: what is so further on waits for that

@@ -3,6 +3,7 @@
 // The names that code can see, and what it may do where it stands.
 
 #include <functional>
+#include <utility>
 
 #include "dsl/check/scope/context.h"
 #include "dsl/diagnostics/suggest.h"
@@ -36,6 +37,12 @@ struct ClosedCall {
   std::function<std::vector<std::string>()> names;  ///< asked only where something is wrong
 };
 
+/// The variable of a loop that has rounds, with its values in the first and the last of them.
+struct Rounds {
+  AtomId variable = 0;
+  Polynomial first, last;
+};
+
 /// The names that can be seen from one place in one function.
 struct Scope {
   Context& cx;
@@ -59,7 +66,8 @@ struct Scope {
   int loop_depth = 0;
   bool in_train = false;
   bool may_drop_values = false;  ///< in a `fails` test an expression's value may be dropped
-  bool may_not_happen = false;   ///< in a part of a value that is not always computed: an arm of `if`, an element
+  bool may_not_happen = false;   ///< in what is not always done: an arm of `if`, an element, the body of `while`
+  std::vector<Rounds> rounds;    ///< of the loops around, outermost first, as far as each round of them comes here
   std::vector<Requirement>* requirements = nullptr;  ///< of the declaration: what its user must satisfy
   Body* hoisted = nullptr;             ///< the body being checked: takes what must happen before a statement
   bool in_function_value = false;      ///< in what a function as a value does at each call, wherever it stands
@@ -79,6 +87,16 @@ struct Scope {
   /// Those that the place brings: `epoch`, `loss`.
   std::vector<std::string> brought_names() const;
 };
+
+/// Reads what is not always done.
+template <class Read>
+void within_branch(Scope& scope, const Read& read) {
+  const bool around = std::exchange(scope.may_not_happen, true);
+  std::vector<Rounds> rounds = std::exchange(scope.rounds, {});
+  read();
+  scope.may_not_happen = around;
+  scope.rounds = std::move(rounds);
+}
 
 /// Adds the list of what there is.
 void note_known(diagnostics::Diagnostic& diagnostic, const std::vector<std::string>& known);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dsl/ast/assigned.h"
+#include "dsl/check/expressions/rounds.h"
 #include "dsl/check/statements/statements.h"
 
 namespace ltr::check {
@@ -89,9 +90,11 @@ Stmt check_for(const ast::Stmt& statement, const ast::For& loop, Scope& scope) {
   forget_assigned(loop.body, scope);
   scope.frames.emplace_back();
   ++scope.loop_depth;
-  const AtomId atom = scope.cx.program.atoms.variable(loop.variable.text, scope.cx.next_key++, false, false, true);
+  const std::vector<Rounds> around = scope.rounds;
+  const AtomId atom = enter_rounds(loop.variable, range, scope);
   const LocalId variable = scope.declare(loop.variable.text, Type::host_int(Polynomial::atom(atom)));
   Body body = check_body(loop.body, scope);
+  scope.rounds = around;
   --scope.loop_depth;
   scope.frames.pop_back();
   if (range.type.is_error()) return {statement.span, stmt::Error{}};
@@ -103,7 +106,7 @@ Stmt check_while(const ast::While& loop, Span span, Scope& scope) {
   forget_assigned(loop.body, scope);
   const ExprId condition = scope.cx.keep(check_condition(loop.condition, "while", scope));
   ++scope.loop_depth;
-  Body body = check_nested(loop.body, scope);
+  Body body = check_branch(loop.body, scope);
   --scope.loop_depth;
   return {span, stmt::While{condition, std::move(body)}};
 }

@@ -92,7 +92,12 @@ Stmt check_minimize(const ast::Stmt& statement, const ast::Minimize& minimize, S
     optimizer = name != nullptr ? check_name(*minimize.optimizer, name->name, scope, {.wanted = &wanted})
                                 : check_expr(*minimize.optimizer, scope);
     if (!optimizer.type.is_error() && optimizer.type.kind != Kind::Optimizer) {
-      cx.report(diag::wrong_type(optimizer.span, "`with` names an optimizer, not " + cx.text(optimizer.type)));
+      diagnostics::Diagnostic diagnostic =
+          diag::wrong_type(optimizer.span, "`with` names an optimizer, not " + cx.text(optimizer.type));
+      if (is_made_of(optimizer.type, {Kind::Optimizer, Kind::List, Kind::Tuple}))
+        diagnostic.help("one optimizer can own all of the weights: `SGD([a.weights, b.weights], lr = 0.1)`")
+            .help("several move after one `backward` in `step train(…) manual { … }`");
+      cx.report(std::move(diagnostic));
       optimizer.type = Type::error();
     }
   } else {

@@ -14,6 +14,12 @@ Body check_nested(const ast::Body& body, Scope& scope) {
   return typed;
 }
 
+Body check_branch(const ast::Body& body, Scope& scope) {
+  Body typed;
+  within_branch(scope, [&] { typed = check_nested(body, scope); });
+  return typed;
+}
+
 Expr check_condition(const ast::Expr& expr, const char* word, Scope& scope) {
   Expr condition = check_expr(expr, scope);
   if (!condition.type.is_tensor()) return convert(std::move(condition), Type::of(Kind::Bool), scope, "the condition");
@@ -55,14 +61,15 @@ bool fits_result(const Type& wanted, const ExprView& value, Scope& scope) {
 
 namespace {
 
-/// Whether `minimize` stands in code.
-struct FindMinimize {
+/// Whether a statement of that kind stands in code.
+template <class Kind>
+struct Find {
   bool found = false;
   void operator()(const auto& node) {
     if (!found) ast::for_each_child(node, *this);
   }
   void operator()(const ast::Stmt& statement) {
-    found = found || statement.get<ast::Minimize>() != nullptr;
+    found = found || statement.get<Kind>() != nullptr;
     if (!found) ast::for_each_child(statement, *this);
   }
 };
@@ -88,7 +95,7 @@ Stmt check_result(const ast::Expr& result, Span span, Scope& scope) {
       const std::string text = scope.cx.text(value.type), written = scope.cx.source_text(value.span);
       diagnostics::Diagnostic diagnostic = diag::result_not_declared(value.span, scope.info->name, text);
       const bool is_loss = scope.in_train && value.type.is_tensor() && value.type.dims.empty();
-      FindMinimize minimized;
+      Find<ast::Minimize> minimized;
       if (is_loss) {
         for (const ast::Stmt& statement : scope.info->ast->body) minimized(statement);
       }
@@ -201,8 +208,9 @@ Stmt check_if(const ast::If& branch, Span span, Expr condition, Scope& scope) {
   result.condition = scope.cx.keep(std::move(condition));
   std::map<std::string, LocalId> names[2];
   const auto side = [&](const ast::Body& body, std::map<std::string, LocalId>& own) {
+    Body typed;
     scope.frames.emplace_back();
-    Body typed = check_body(body, scope);
+    within_branch(scope, [&] { typed = check_body(body, scope); });
     own = scope.frames.back();
     scope.frames.pop_back();
     return typed;
@@ -323,7 +331,7 @@ Stmt check_stmt(const ast::Stmt& statement, Scope& scope) {
       scope.cx.report(
           diag::out_of_range(period.span, "`every` counts from 1, and this is " + scope.cx.source_text(period.span)));
     }
-    return {span, stmt::Every{scope.cx.keep(std::move(period)), check_nested(s->body, scope)}};
+    return {span, stmt::Every{scope.cx.keep(std::move(period)), check_branch(s->body, scope)}};
   }
   // No branch: what is assigned in it is known behind it.
   if (const auto* s = statement.get<ast::NoGrad>()) return {span, stmt::NoGrad{check_body(s->body, scope)}};
@@ -368,6 +376,12 @@ Body check_body(const ast::Body& body, Scope& scope) {
       typed.push_back(check_stmt(statement, scope));
     }
     if (in_scan && scope.cx.sink->error_count() > errors) forget_carried(scope);
+    // Behind what may leave, a loop may have fewer rounds.
+    if (!scope.rounds.empty()) {
+      Find<ast::Return> leaves;
+      leaves(statement);
+      if (leaves.found) scope.rounds.clear();
+    }
   }
   scope.hoisted = outer;
   // The graph of a step may go after its last update.

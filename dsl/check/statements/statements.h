@@ -9,6 +9,8 @@ namespace ltr::check {
 Body check_body(const ast::Body& body, Scope& scope);
 /// As `check_body`, in a scope of its own.
 Body check_nested(const ast::Body& body, Scope& scope);
+/// The same of what is not always done.
+Body check_branch(const ast::Body& body, Scope& scope);
 /// What the function of this scope returns.
 Stmt check_result(const ast::Expr& result, Span span, Scope& scope);
 /// What `if` and `while` ask: a bool on the host.

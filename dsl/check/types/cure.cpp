@@ -284,6 +284,18 @@ bool help_of_argument(diagnostics::Diagnostic& diagnostic, const std::string& wh
   return advice.has_value();
 }
 
+namespace {
+
+/// Where `dims` lack one dim of `all`, and have all others.
+std::optional<size_t> axis_between(const std::vector<Dim>& dims, const std::vector<Dim>& all) {
+  if (dims.size() + 1 != all.size()) return std::nullopt;
+  const auto [here, there] = std::mismatch(dims.begin(), dims.end(), all.begin());
+  const bool is_rest_same = std::equal(here, dims.end(), there + 1, all.end());
+  return is_rest_same && !dims.empty() ? std::optional(size_t(here - dims.begin())) : std::nullopt;
+}
+
+}  // namespace
+
 void add_same_cure(diagnostics::Diagnostic& diagnostic, const ExprView& left, const ExprView& right,
                    const Context& cx) {
   const std::vector<Dim>&a = left.type.dims, &b = right.type.dims;
@@ -304,11 +316,19 @@ void add_same_cure(diagnostics::Diagnostic& diagnostic, const ExprView& left, co
     diagnostic.help("to pair each with each: `{}.unsqueeze(0)` and `{}.unsqueeze(1)`", operand(left), operand(right));
     return;
   }
+  const ExprView& smaller = a.size() < b.size() ? left : right;
+  if (const auto axis = axis_between(smaller.type.dims, a.size() < b.size() ? b : a)) {
+    diagnostic.help("`{}.unsqueeze({})` is the same all along that dim", cx.source_text(smaller.span), *axis);
+    return;
+  }
   Type same = left.type;
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
     Dim& dim = same.dims[a.size() - 1 - i];
     const Dim& other = b[b.size() - 1 - i];
-    if (!dim.size.is_one() && !other.size.is_one()) dim = other;
+    if (dim == other || dim.size.is_one() || other.size.is_one()) continue;
+    // One size twice is none that two values have in common by another name.
+    if (std::find(same.dims.begin(), same.dims.end(), other) != same.dims.end()) return;
+    dim = other;
   }
   diagnostic.help("if they are the same, say it: `{} as {}`", cx.source_text(left.span), cx.text(same));
 }

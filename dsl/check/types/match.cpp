@@ -44,9 +44,13 @@ void report_false(const Requirement& requirement, Span use, Context& cx) {
     if (!cx.is_trying && !cx.told.dims.emplace(use, std::min(left, right), std::max(left, right)).second) return;
     const std::string message = "the dims " + values_text(requirement, cx) + " differ";
     const Span origin = requirement.origin;
+    // What a block itself gets wrong is not the mistake of each place that builds it.
+    if (!cx.is_trying && cx.told.wrong_for_all.contains(origin)) return;
     // A call that gives nothing chose none of the sizes: what asks for them is the place.
     const bool is_chosen = !cx.source_text(use).ends_with("()") || origin == use || origin.is_empty() ||
                            cx.graph.modules[cx.graph.module_of(origin.source)].is_library;
+    if (!is_chosen && cx.told.wrong_uses.contains(origin)) return;
+    if (!cx.is_trying) (is_chosen ? cx.told.wrong_uses : cx.told.wrong_for_all).insert(origin);
     if (!is_chosen)
       return cx.report(diag::dims_differ(origin, message).label(use, "with the defaults, as it is built here"));
     with_origin(diag::dims_differ(use, message));

@@ -79,13 +79,13 @@ const auto fn_tail_def = x3::omit[x3::eps > -binders[set<&ast::Fn::binders>] > p
                                   (body[set_body] | (skip(K::Assign) > value[set<&ast::Fn::value>]))];
 const auto fn_def = x3::omit[keyword(K::Fn) > name[set<&ast::Fn::name>] > fn_tail[set_tail]];
 
-const auto hparam_def = x3::omit[keyword(K::Hparam) > name[set<&ast::Hparam::name>] > skip(K::Colon) >
+const auto hparam_def = x3::omit[skip_quietly(K::Hparam) > name[set<&ast::Hparam::name>] > skip(K::Colon) >
                                  type[set<&ast::Hparam::type>] > skip(K::Assign) > value[set<&ast::Hparam::value>] >
                                  -(skip_quietly(K::Where) > value[set<&ast::Hparam::where>])];
 const auto type_name_def =
     x3::omit[keyword(K::Type) > name[set<&ast::TypeName::name>] > skip(K::Assign) > type[set<&ast::TypeName::type>]];
 const auto constant_def =
-    x3::omit[keyword(K::Const) > name[set<&ast::Const::name>] > -(skip(K::Colon) > type[set<&ast::Const::type>]) >
+    x3::omit[skip_quietly(K::Const) > name[set<&ast::Const::name>] > -(skip(K::Colon) > type[set<&ast::Const::type>]) >
              skip(K::Assign) > value[set<&ast::Const::value>]];
 const auto let_def =
     x3::omit[keyword(K::Let) > name[set<&ast::Let::name>] > -(skip(K::Colon) > type[set<&ast::Let::type>]) >

@@ -18,7 +18,8 @@ struct LooseStatement : x3::parser<LooseStatement> {
     constexpr KindSet kAfterName = {K::Assign, K::Colon, K::OpenParen, K::Dot, K::PlusAssign};
     constexpr KindSet kStatements = {K::Print, K::Assert, K::Log, K::Return, K::For, K::While, K::If, K::Minimize};
     const TokenKind next = first->kind == K::End ? K::End : std::next(first)->kind;
-    const bool is_named = kNames.has(first->kind) && kAfterName.has(next) && first->kind != K::Import;
+    constexpr KindSet kDeclares = {K::Import, K::Hparam, K::Const};  // What lacks its name is no statement.
+    const bool is_named = kNames.has(first->kind) && kAfterName.has(next) && !kDeclares.has(first->kind);
     if (!is_named && !kStatements.has(first->kind)) return false;
     State& state = state_of(context);
     diagnostics::Diagnostic diagnostic = diag::loose_statement(first->span);

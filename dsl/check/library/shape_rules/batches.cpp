@@ -20,6 +20,7 @@ std::optional<Type> widened(const TypeField& field, const Polynomial& size, bool
     case Kind::Float: type = Type::tensor(Element::Float, {}); break;
     case Kind::Bool: type = Type::tensor(Element::Bool, {}); break;
     case Kind::Tensor: break;
+    case Kind::Error: return std::nullopt;  // Its type could not be read, which was said.
     case Kind::Option:
       scope.cx.report(diag::cannot_collate(span, field.name, scope.cx.text(type))
                           .help("say in a map what stands for a missing value: `or_else(row.{}, …)`", field.name));
