@@ -44,6 +44,7 @@ Run::Run(Mlp::Options options, int64_t sample_count, int64_t batch_size, bool is
                   {"loss", Role::Val, LogKind::Scalar, LogWhen::Epoch, Reduce::Mean, false, {}},
                   {"acc", Role::Val, LogKind::Metric, LogWhen::Epoch, Reduce::Mean, true, {}},
                   {"acc", Role::Train, LogKind::Metric, LogWhen::Both, Reduce::Mean, false, {}}};
+  for (LogInfo& log : program.logs) log.better = log.kind == LogKind::Metric ? "max" : "min";
   experiment.name = "fake";
   experiment.data = "Points";
   experiment.model = "Mlp";
