@@ -131,10 +131,12 @@ void check_evaluation(const Findings& findings, Sink& sink) {
 
 void check_metrics(const Findings& findings, Sink& sink) {
   std::map<std::pair<ObjectId, std::string>, const MetricUse*> first;
+  std::set<Span> seen;  // `step test = val` uses what `val` does.
   for (const MetricUse& use : findings.metrics) {
     const auto [place, is_new] = first.try_emplace({use.object, use.member}, &use);
     const MetricUse& before = *place->second;
     if (is_new || before.step == use.step || is_copy(*before.step, *use.step)) continue;
+    if (!seen.insert(use.span).second) continue;
     const std::string step = name_of(*use.step);
     sink.report(diag::metric_shared(use.span, use.member, name_of(*before.step), step)
                     .label(before.span, "first here")

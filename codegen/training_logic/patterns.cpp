@@ -157,6 +157,7 @@ bool lies_at(const std::string& path, const WeightUse& use, const Heap& heap, bo
 }
 
 void check_patterns(const Findings& findings, const Heap& heap, Sink& sink) {
+  std::set<const std::string*> told;  // The one in front is the mistake, however many stand behind it.
   for (const Pattern& pattern : findings.patterns) {
     const std::string* before = nullptr;
     bool is_free = false;
@@ -168,7 +169,7 @@ void check_patterns(const Findings& findings, const Heap& heap, Sink& sink) {
     }
     if (is_free) {
       check_begun(findings, pattern, heap, sink);
-    } else if (before != nullptr || !means_unowned(pattern, heap)) {
+    } else if (before != nullptr ? told.insert(before).second : !means_unowned(pattern, heap)) {
       report_unmatched(pattern, before, heap, sink);
     }
   }

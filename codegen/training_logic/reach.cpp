@@ -69,7 +69,7 @@ void explain(diagnostics::Diagnostic& diagnostic, const Update& update, const He
   }
 }
 
-void check_one(const Update& update, const Heap& heap, Sink& sink) {
+void check_one(const Update& update, bool has_error, const Heap& heap, Sink& sink) {
   if (update.loss.is_unknown) return;
   const bool is_backward = update.owner == 0;
   if (!is_backward && (heap.owners[update.owner].is_unknown || heap.owners[update.owner].is_contested)) return;
@@ -84,6 +84,7 @@ void check_one(const Update& update, const Heap& heap, Sink& sink) {
     return;
   }
   if (!update.loss.varies && update.loss.cuts.empty()) {
+    if (has_error) return;  // What it would have been computed from may stand where something is wrong.
     sink.report(diag::constant_loss(update.loss_span).note("nothing that it is computed from changes"));
     return;
   }
@@ -112,7 +113,7 @@ bool names_wrong_optimizer(const Findings& findings, const Heap& heap) {
 }
 
 void check_reach(const Findings& findings, const Heap& heap, Sink& sink) {
-  for (const Update& update : findings.updates) check_one(update, heap, sink);
+  for (const Update& update : findings.updates) check_one(update, findings.has_error, heap, sink);
 }
 
 void check_stale_values(const Findings& findings, const Heap& heap, Sink& sink) {

@@ -285,6 +285,11 @@ void Trace::look_at_average(const ir::Op& op, const Value& target, const Value& 
       !std::all_of(from.begin(), from.end(), is_one))
     return;
   const Span span = user_span(op, frame);
+  const auto is_same = [](const WeightUse& one, const WeightUse& other) { return one.weight == other.weight; };
+  if (std::equal(to.begin(), to.end(), from.begin(), from.end(), is_same)) {
+    findings.averages.push_back({span, "they follow themselves"});
+    return;
+  }
   if (to.size() != from.size()) {
     findings.averages.push_back({span, std::to_string(to.size()) + " cannot follow " + std::to_string(from.size())});
     return;

@@ -97,6 +97,7 @@ class Checker {
       if (function->name.ends_with(".train")) model.train_has_error = trace_.findings.has_error;
     }
     follow_hooks(info, model.object);
+    trace_.findings.has_error = model.train_has_error;
     if (!is_damaged) check_train_step(module_, model, sink_);
     check_findings(trace_.findings, heap_, has_damage_ || model.has_error, sink_);
     say_cut();

@@ -273,6 +273,9 @@ bool help_in_statement(const State& state, Level level, Iter start, Iter at, dia
     diagnostic.help("several values are a tuple, in brackets: `yield (a, b)`");
   } else if (level == Level::Statement && at->kind == K::Comma && !find_unpacked(state, start, state.limit_).empty()) {
     diagnostic.help("one level at a time: `a, rest = …`, then `b, c = rest`");
+  } else if (start->kind == K::For && (at->kind == K::Ellipsis || at->kind == K::Colon) &&
+             std::next(at)->kind != K::Newline) {
+    diagnostic.help("a range is written `0 .. n`").fix(at->span, "..");
   } else if (start->kind == K::Print && at->kind == K::Assign && at == start + 2) {
     diagnostic.help("a value is given in a line of its own: `{} = …`, then `print {}`", state.text(*std::prev(at)),
                     state.text(*std::prev(at)));

@@ -248,7 +248,7 @@ class TopologyChecker {
       cx_.report(diag::strategy_contradicts(span, name + "keeps weights whole")
                      .label(weights_->span, "divided here")
                      .help("`strategy = fsdp`, or no `shard weights`"));
-    if (!divides && fsdp != nullptr && fsdp->size != 1)
+    else if (!divides && fsdp != nullptr && fsdp->size != 1)
       cx_.report(diag::strategy_contradicts(span, name + "divides nothing along `fsdp`")
                      .label(fsdp->name.span, "an axis of the mesh"));
     if (strategy != "ddp" && strategy != "hsdp" && replica != nullptr && replica->size != 1)

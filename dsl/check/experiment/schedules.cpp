@@ -147,7 +147,7 @@ struct Schedules {
     if (!most || !values || double(values->whole) < *most || patience.expr.span.is_empty()) return;
     if (is_reported(cx, diagnostics::Code::W0410, patience.expr.span)) return;
     cx.report(diag::never_reached(patience.expr.span, "the end of this `patience`")
-                  .label(training.epochs_span, "training ends here"));
+                  .label(training.has_epochs ? training.epochs_span : training.steps_span, "training ends here"));
   }
 
   bool is_written(const ExprView& expr) const {

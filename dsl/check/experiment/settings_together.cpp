@@ -105,6 +105,22 @@ void check_all_reached(Context& cx, const Experiment& experiment) {
   }
 }
 
+/// `prune = asha(max = 40 epochs)`: no trial comes so far.
+void check_pruning_reached(Context& cx, const Experiment& experiment) {
+  const auto* sweep = experiment.sweep ? experiment.sweep->get<node::Call>() : nullptr;
+  if (sweep == nullptr) return;
+  for (const node::NamedArg& setting : sweep->args) {
+    const auto* asha = cx.at(setting.value).get<node::Call>();
+    if (asha == nullptr || asha->op != library::Id::Asha) continue;
+    for (const node::NamedArg& arg : asha->args) {
+      const ExprView written = cx.at(arg.value);
+      const auto* period = written.get<node::Quantity>();
+      if (period != nullptr && !written.span.is_empty())
+        check_reached(cx, experiment, written, period->value, period->measure, "`" + arg.name + "` of `asha`");
+    }
+  }
+}
+
 /// So are the periods of callbacks, and what they begin at.
 void check_callbacks_reached(Context& cx, const Experiment& experiment) {
   for (const Expr& one : experiment.callbacks) {
@@ -123,15 +139,16 @@ void check_callbacks_reached(Context& cx, const Experiment& experiment) {
 }  // namespace
 
 std::optional<double> most_values(const std::string& series, const Experiment& experiment) {
-  const auto* epochs = find_constant<node::IntConst>(experiment, "epochs");
-  if (epochs == nullptr) return std::nullopt;
-  const double all = double(epochs->value);
+  const auto* every = find_constant<node::Quantity>(experiment, "val_every");
+  const bool in_steps = every != nullptr && every->measure == host::Measure::Steps && !series.starts_with("train.");
+  const auto* length = find_constant<node::IntConst>(experiment, in_steps ? "steps" : "epochs");
+  if (length == nullptr) return std::nullopt;
+  const double all = double(length->value);
   if (series.starts_with("train.")) return all;
   const auto* at_start = find_constant<node::BoolConst>(experiment, "val_at_start");
   const double before = at_start != nullptr && at_start->value ? 1 : 0;
   if (find_setting(experiment.trainer, "val_every") == nullptr) return all + before;
-  const auto* every = find_constant<node::Quantity>(experiment, "val_every");
-  if (every == nullptr || every->measure != host::Measure::Epochs || every->value <= 0) return std::nullopt;
+  if (every == nullptr || every->measure == host::Measure::Seconds || every->value <= 0) return std::nullopt;
   if (every->value > all) return std::nullopt;  // No round is reached, which is said of the setting.
   return std::ceil(all / every->value) + before;
 }
@@ -151,8 +168,11 @@ void check_patience(Context& cx, const Experiment& experiment) {
     const auto* values = written.get<node::IntConst>();
     const bool is_told = written.span.is_empty() || is_reported(cx, diagnostics::Code::W0410, written.span);
     if (values == nullptr || is_told || double(values->value) < *most) continue;
-    cx.report(diag::never_reached(written.span, "the end of this `patience`")
-                  .label(find_setting(experiment.trainer, "epochs")->value.span, "training ends here"));
+    diagnostics::Diagnostic diagnostic = diag::never_reached(written.span, "the end of this `patience`");
+    const SettingValue* epochs = find_setting(experiment.trainer, "epochs");
+    const SettingValue* end = epochs != nullptr ? epochs : find_setting(experiment.trainer, "steps");
+    if (end != nullptr) diagnostic.label(end->value.span, "training ends here");
+    cx.report(std::move(diagnostic));
   }
 }
 
@@ -165,6 +185,7 @@ void check_settings_together(Context& cx, const Experiment& experiment) {
   check_equal_runs(cx, experiment);
   check_all_reached(cx, experiment);
   check_callbacks_reached(cx, experiment);
+  check_pruning_reached(cx, experiment);
   check_patience(cx, experiment);
 }
 

@@ -71,7 +71,7 @@ std::vector<std::string> draws_of(const Type& type) {
 
 Expr check_axis(const ast::Setting& setting, const Hparam& hparam, Scope& scope) {
   Context& cx = scope.cx;
-  if (hparam.type.is_error()) return error_at(setting.value.span);
+  if (hparam.type.is_error() || setting.value.get<ast::ErrorExpr>() != nullptr) return error_at(setting.value.span);
   const auto* call = setting.value.get<ast::Call>();
   const auto* callee = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
   const auto value =
@@ -94,9 +94,9 @@ Expr check_axis(const ast::Setting& setting, const Hparam& hparam, Scope& scope)
   const std::vector<std::string> known = draws_of(hparam.type);
   if (auto draw = check_setting_call(setting.value, known, scope)) return std::move(*draw);
   std::string list;
-  for (const std::string& one : known) list += "`" + one + "`, ";
-  cx.report(diag::wrong_type(setting.value.span, "`" + hparam.name + "` is " + cx.text(hparam.type) +
-                                                     ": it is drawn by " + list + "or taken from a list, `" +
+  for (const std::string& one : known) list += (list.empty() ? "drawn by `" : "`") + one + "`, ";
+  cx.report(diag::wrong_type(setting.value.span, "`" + hparam.name + "` is " + cx.text(hparam.type) + ": it is " +
+                                                     list + (list.empty() ? "" : "or ") + "taken from a list, `" +
                                                      hparam.name + " in [a, b]`"));
   return error_at(setting.value.span);
 }

@@ -8,6 +8,7 @@
 #include "dsl/check/library/library_call.h"
 #include "dsl/check/scope/members.h"
 #include "dsl/diagnostics/suggest.h"
+#include "runtime/tables/ranges.h"
 
 namespace ltr::check {
 
@@ -33,7 +34,14 @@ std::optional<Expr> call_optimizer(const ExprView& optimizer, const ast::Name& n
   std::vector<Expr> args = {optimizer};
   for (const Given& one : given) {
     args.push_back(check_given_as(one, Type::of(Kind::Float), scope, "the number"));
-    if (args.back().type.is_error()) return error_at(span);
+    const Expr& number = args.back();
+    if (number.type.is_error()) return error_at(span);
+    const auto known = evaluate(number, cx.program);
+    const auto rule = known ? broken_rule("optimizer." + name.text, known->real) : std::nullopt;
+    if (!rule) continue;
+    cx.report(diag::out_of_range(number.span, "`" + name.text + "` cannot be " + cx.source_text(number.span))
+                  .note("`{}`", *rule));
+    return error_at(span);
   }
   return op_expr(library::find(library::Space::Values, name.text), Type::of(Kind::Void), span,
                  cx.keep(std::move(args)));

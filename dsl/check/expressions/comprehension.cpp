@@ -53,7 +53,8 @@ Expr check_comprehension(const ast::Expr& expr, const ast::Comprehension& list, 
   const std::vector<Rounds> rounds = scope.rounds;
   const AtomId atom = enter_rounds(list.variable, range, scope);
   const LocalId variable = scope.declare(list.variable.text, Type::host_int(Polynomial::atom(atom)));
-  const bool around = std::exchange(scope.may_not_happen, true);
+  const bool has_elements = scope.rounds.size() > rounds.size();
+  const bool around = std::exchange(scope.may_not_happen, scope.may_not_happen || !has_elements);
   Expr element = check_expr(*list.element, scope);
   scope.may_not_happen = around;
   scope.rounds = rounds;

@@ -151,6 +151,7 @@ bool lies_within(const std::optional<Polynomial>& index, const Polynomial& size,
     if (!is_bound) require_above(size, largest->index, span, scope);
     return true;
   }
+  if (is_told(*index, scope)) return false;
   const Extreme& outside = is_beyond ? *largest : *least;
   diagnostics::Diagnostic diagnostic =
       diag::out_of_range(span, (is_bound ? "the bound " : "the index ") + scope.cx.text(outside.index) +

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "dsl/check/expressions/index.h"
+#include "dsl/check/expressions/rounds.h"
 
 namespace ltr::check {
 
@@ -147,7 +148,9 @@ Expr index_list(Expr base, const ast::Index& index, Span span, Scope& scope) {
     if (base.type.value && !lies_within(at.type.value, *base.type.value, false, kList, at.span, scope))
       return error_at(span);
     const bool has_length = base.type.value && !scope.cx.program.atoms.mentions_unknown(*base.type.value);
-    if (!has_length && is_constant) require_element(base, *at.type.value->constant(), at.span, scope);
+    const auto furthest = has_length || !at.type.value ? std::nullopt : extreme_of(*at.type.value, true, scope);
+    if (const auto place = furthest ? furthest->index.constant() : std::nullopt)
+      require_element(base, *place, at.span, scope);
     const Polynomial index = at.type.value ? *at.type.value : scope.cx.program.atoms.unknown();
     element = instantiate(base.type.fields[0].type, list_element_arguments(base.type, index), scope.cx);
   } else if (const auto stream = is_constant ? std::nullopt : one_stream(base.type)) {

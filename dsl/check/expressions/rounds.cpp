@@ -1,6 +1,7 @@
 #include "dsl/check/expressions/rounds.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ltr::check {
 
@@ -30,6 +31,14 @@ AtomId enter_rounds(const ast::Name& variable, const ExprView& range, Scope& sco
   if (is_never_empty && !length.terms().empty() && std::ranges::none_of(scope.rounds, is_other_loop))
     scope.rounds.push_back({atom, *from, *to - 1});
   return atom;
+}
+
+bool is_told(const Polynomial& index, Scope& scope) {
+  bool is_any = false;
+  for (Rounds& rounds : scope.rounds) {
+    if (hangs_on(index, rounds.variable, scope.cx)) is_any = std::exchange(rounds.is_told, true) || is_any;
+  }
+  return is_any;
 }
 
 std::optional<Extreme> extreme_of(Polynomial index, bool is_largest, const Scope& scope) {

@@ -16,6 +16,9 @@ struct Extreme {
   std::string when;  ///< "`i` is 3", in that round; empty outside of loops
 };
 
+/// Whether it was said already of a loop on which `index` hangs that it goes too far; from now on it was.
+bool is_told(const Polynomial& index, Scope& scope);
+
 /// Nothing where it is no sum of multiples of the variables of loops and of what no loop changes.
 std::optional<Extreme> extreme_of(Polynomial index, bool is_largest, const Scope& scope);
 

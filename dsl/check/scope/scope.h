@@ -41,6 +41,7 @@ struct ClosedCall {
 struct Rounds {
   AtomId variable = 0;
   Polynomial first, last;
+  bool is_told = false;  ///< an index lies outside in one of them, which is mostly too many of them
 };
 
 /// The names that can be seen from one place in one function.

@@ -236,7 +236,12 @@ Expr with_part(const ast::Expr& target, Expr part, Expr value, const ast::Expr*&
     return error_at(target.span);
   }
   if (!is_part(part, scope.cx)) {
-    scope.cx.report(diag::wrong_place(target.span, "only an index or a field of a variable can be assigned to"));
+    diagnostics::Diagnostic diagnostic =
+        diag::wrong_place(target.span, "only an index or a field of a variable can be assigned to");
+    const auto* field = target.get<ast::Field>();
+    if (field != nullptr && field->name.text == "lr")
+      diagnostic.help("a rate is set by `{}.set_lr(…)`", scope.cx.source_text(field->base->span));
+    scope.cx.report(std::move(diagnostic));
     return error_at(target.span);
   }
   value = fit_part(std::move(value), part.type, scope);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dsl/ast/assigned.h"
+#include "dsl/ast/walk.h"
 #include "dsl/check/expressions/rounds.h"
 #include "dsl/check/statements/statements.h"
 
@@ -74,6 +75,53 @@ Stmt check_for_list(const ast::Stmt& statement, const ast::For& loop, Expr list,
 
 }  // namespace
 
+namespace {
+
+/// W0307: a loop that counts downwards, or ends in its first round.
+void look_at_rounds(const node::Range& range, Span span, const Body& body, Scope& scope) {
+  Context& cx = scope.cx;
+  if (cx.graph.modules[scope.module].is_library) return;
+  const auto &from = cx.at(range.from).type.value, &to = cx.at(range.to).type.value;
+  const Polynomial length = from && to ? *to - *from : Polynomial(1);
+  const bool is_empty =
+      !length.terms().empty() && std::ranges::all_of(length.terms(), [](const auto& term) { return term.second < 0; });
+  if (is_empty) {
+    cx.report(diag::idle_loop(span, "this loop has no rounds: a range counts upwards")
+                  .help("backwards: `for k in 0 .. n { i = n - 1 - k; … }`"));
+  } else if (!body.empty() && body.back().is<stmt::Return>() && length.constant() != 1) {
+    cx.report(diag::idle_loop(body.back().span, "this loop ends in its first round")
+                  .help("what it gives stands behind its body, or in an `if`"));
+  }
+}
+
+/// What a condition reads, and whether it may change by itself.
+struct Asked {
+  std::vector<std::string> names;
+  bool may_change = false;
+
+  void operator()(const auto& node) { ast::for_each_child(node, *this); }
+  void operator()(const ast::Expr& expr) {
+    if (const auto* ref = expr.get<ast::NameRef>()) names.push_back(ref->name.text);
+    may_change = may_change || expr.get<ast::Call>() != nullptr || expr.get<ast::Pipe>() != nullptr;
+    ast::for_each_child(expr, *this);
+  }
+};
+
+/// W0307: a loop that never ends once it has begun.
+void look_at_condition(const ast::While& loop, Scope& scope) {
+  Asked asked;
+  asked(loop.condition);
+  const std::set<std::string> assigned = ast::assigned_names(loop.body);
+  const auto stays = [&](const std::string& name) { return scope.find_local(name) && !assigned.contains(name); };
+  Find<ast::Return> leaves;
+  for (const ast::Stmt& statement : loop.body) leaves(statement);
+  if (asked.may_change || leaves.found || !std::ranges::all_of(asked.names, stays)) return;
+  scope.cx.report(diag::idle_loop(loop.condition.span, "nothing in this loop changes what its condition asks")
+                      .note("once it has begun, it never ends"));
+}
+
+}  // namespace
+
 Stmt check_for(const ast::Stmt& statement, const ast::For& loop, Scope& scope) {
   Expr range = check_expr(loop.range, scope);
   if (range.type.kind == Kind::List) return check_for_list(statement, loop, std::move(range), scope);
@@ -99,11 +147,13 @@ Stmt check_for(const ast::Stmt& statement, const ast::For& loop, Scope& scope) {
   scope.frames.pop_back();
   if (range.type.is_error()) return {statement.span, stmt::Error{}};
   const auto* bounds = range.get<node::Range>();
+  look_at_rounds(*bounds, range.span, body, scope);
   return {statement.span, stmt::For{variable, bounds->from, bounds->to, std::move(body)}};
 }
 
 Stmt check_while(const ast::While& loop, Span span, Scope& scope) {
   forget_assigned(loop.body, scope);
+  look_at_condition(loop, scope);
   const ExprId condition = scope.cx.keep(check_condition(loop.condition, "while", scope));
   ++scope.loop_depth;
   Body body = check_branch(loop.body, scope);

@@ -59,23 +59,6 @@ bool fits_result(const Type& wanted, const ExprView& value, Scope& scope) {
 
 }  // namespace
 
-namespace {
-
-/// Whether a statement of that kind stands in code.
-template <class Kind>
-struct Find {
-  bool found = false;
-  void operator()(const auto& node) {
-    if (!found) ast::for_each_child(node, *this);
-  }
-  void operator()(const ast::Stmt& statement) {
-    found = found || statement.get<Kind>() != nullptr;
-    if (!found) ast::for_each_child(statement, *this);
-  }
-};
-
-}  // namespace
-
 Stmt check_result(const ast::Expr& result, Span span, Scope& scope) {
   const Type wanted = scope.info != nullptr ? scope.info->result : Type::of(Kind::Void);
   Expr value = check_as(result, wanted.kind == Kind::Void ? Type::error() : wanted, scope, "the result");
@@ -114,6 +97,12 @@ Stmt check_result(const ast::Expr& result, Span span, Scope& scope) {
   // In `compute` an integer or exact result is a number all the same.
   const bool is_compute =
       scope.place == Place::Compute && value.type.is_tensor() && wanted.is_tensor() && wanted.dims.empty();
+  if (is_compute && may_have_several_elements(value.type)) {
+    scope.cx.report(diag::wrong_rank(value.span, "the result must be one number, not " + scope.cx.text(value.type))
+                        .help("{}; what gives several says so: `-> {}`",
+                              reductions_of(value.type, scope.cx.source_text(value.span)), scope.cx.text(value.type)));
+    return {span, stmt::Error{}};
+  }
   if (!is_compute && !value.type.is_error() && !fits_result(wanted, value, scope)) {
     // Whether the declared type is meant, or that of the value, nobody knows: callers are not judged by either.
     if (scope.info != nullptr) scope.info->result = Type::error();

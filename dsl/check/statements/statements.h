@@ -2,9 +2,23 @@
 
 // Bodies and their statements.
 
+#include "dsl/ast/walk.h"
 #include "dsl/check/expressions/expressions.h"
 
 namespace ltr::check {
+
+/// Whether a statement of that kind stands in code.
+template <class Kind>
+struct Find {
+  bool found = false;
+  void operator()(const auto& node) {
+    if (!found) ast::for_each_child(node, *this);
+  }
+  void operator()(const ast::Stmt& statement) {
+    found = found || statement.get<Kind>() != nullptr;
+    if (!found) ast::for_each_child(statement, *this);
+  }
+};
 
 Body check_body(const ast::Body& body, Scope& scope);
 /// As `check_body`, in a scope of its own.

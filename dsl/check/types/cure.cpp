@@ -318,7 +318,9 @@ void add_same_cure(diagnostics::Diagnostic& diagnostic, const ExprView& left, co
   }
   const ExprView& smaller = a.size() < b.size() ? left : right;
   if (const auto axis = axis_between(smaller.type.dims, a.size() < b.size() ? b : a)) {
-    diagnostic.help("`{}.unsqueeze({})` is the same all along that dim", cx.source_text(smaller.span), *axis);
+    const std::string text = cx.source_text(smaller.span);
+    diagnostic.help("`{}.unsqueeze({})` is the same all along that dim",
+                    text.find(' ') == std::string::npos ? text : "(" + text + ")", *axis);
     return;
   }
   Type same = left.type;

@@ -46,6 +46,10 @@ void report_false(const Requirement& requirement, Span use, Context& cx) {
     const Span origin = requirement.origin;
     // What a block itself gets wrong is not the mistake of each place that builds it.
     if (!cx.is_trying && cx.told.wrong_for_all.contains(origin)) return;
+    const bool is_of_block = origin != use && !origin.is_empty();
+    if (!cx.is_trying && is_of_block &&
+        !cx.told.dims.emplace(origin, std::min(left, right), std::max(left, right)).second)
+      return;
     // A call that gives nothing chose none of the sizes: what asks for them is the place.
     const bool is_chosen = !cx.source_text(use).ends_with("()") || origin == use || origin.is_empty() ||
                            cx.graph.modules[cx.graph.module_of(origin.source)].is_library;

@@ -74,7 +74,7 @@ const auto param_list_def =
 const auto params_def = x3::omit[param_list[take]];
 
 const auto fn_tail_def = x3::omit[x3::eps > -binders[set<&ast::Fn::binders>] > params[set_params] >
-                                  -(skip_quietly(K::Arrow) > type[set<&ast::Fn::result>]) >
+                                  -((skip_quietly(K::Arrow) | missing_arrow) > type[set<&ast::Fn::result>]) >
                                   -(skip_quietly(K::Where) > expr[set<&ast::Fn::where>]) >
                                   (body[set_body] | (skip(K::Assign) > value[set<&ast::Fn::value>]))];
 const auto fn_def = x3::omit[keyword(K::Fn) > name[set<&ast::Fn::name>] > fn_tail[set_tail]];

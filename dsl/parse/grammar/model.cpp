@@ -46,11 +46,11 @@ const auto init_def =
     x3::omit[keyword(K::Init) > string("a pattern")[set_string<&ast::Init::pattern, &ast::Init::pattern_span>] >
              skip(K::Assign) > value[set<&ast::Init::value>]];
 const auto step_def =
-    x3::omit[keyword(K::Step) > name[step_name] >
-             ((skip(K::Assign) > name[set<&ast::Step::copy_of>]) |
-              (-binders[step_binders] > params[step_params] > -(skip_quietly(K::Arrow) > type[step_result]) >
-               -skip_quietly(K::Manual)[raise<&ast::Step::is_manual>] >
-               (body[step_body] | (skip(K::Assign) > value[step_value]))))];
+    x3::omit[keyword(K::Step) > name[step_name] > ((skip(K::Assign) > name[set<&ast::Step::copy_of>]) |
+                                                   (-binders[step_binders] > params[step_params] >
+                                                    -((skip_quietly(K::Arrow) | missing_arrow) > type[step_result]) >
+                                                    -skip_quietly(K::Manual)[raise<&ast::Step::is_manual>] >
+                                                    (body[step_body] | (skip(K::Assign) > value[step_value]))))];
 const auto model_item_def = x3::omit[labelled(
     Expected::ModelMember, step[take_node] | fn[take_node] | let[take_node] | parameter[take_node] |
                                optimizer[take_node] | init[take_node] | misplaced("a model") | member[take_node])];

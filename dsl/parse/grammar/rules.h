@@ -135,6 +135,34 @@ inline auto keyword(TokenKind kind) { return ahead(kind) >> !ahead(kind, kAfterN
 /// The right side of `=`: a mistake in it costs the value and no more.
 inline const auto value = recovering(Level::Value, expr);
 
+/// A result without its `->`, in front of a body: `fn row(s: {i: int}) {x: float} = …`. Reports it, and the type is read.
+struct MissingArrow : x3::parser<MissingArrow> {
+  using attribute_type = x3::unused_type;
+  static const bool has_attribute = false;
+  template <class C, class RContext, class Attribute>
+  bool parse(Iter& first, const Iter&, const C& context, RContext&&, Attribute&&) const {
+    State& state = state_of(context);
+    using K = TokenKind;
+    constexpr KindSet kBegins = {K::OpenBrace, K::Assign};
+    if (first->kind == K::Where || first->kind == K::Manual) return false;
+    Iter behind = first;
+    if (kNames.has(behind->kind) && !behind->starts_line) ++behind;
+    const bool is_name = behind != first;
+    if (behind->kind == K::OpenBracket || (!is_name && behind->kind == K::OpenBrace)) {
+      const lex::BracketPair* pair = state.buffer().find_bracket(state.index(behind));
+      if (!pair->is_closed) return false;
+      behind = state.begin() + pair->closer + 1;
+    }
+    // A body stands behind a type, and no type behind a body.
+    if (behind == first || behind->starts_line || !kBegins.has(behind->kind)) return false;
+    state.report_at(first, diag::unexpected_token(first->span, "`->`", describe_found(state, first))
+                               .help("the type of the result stands behind `->`")
+                               .fix({first->span.source, first->span.begin, first->span.begin}, "-> "));
+    return true;
+  }
+};
+inline const MissingArrow missing_arrow{};
+
 /// Reports a declaration that stands where it cannot: `step` in a block. `place` is "a block".
 struct Misplaced : x3::parser<Misplaced> {
   using attribute_type = x3::unused_type;
