@@ -344,6 +344,8 @@ class ExperimentLowerer {
       lowerer.b.loc = shared_.loc(callback.span);
       lowerer.b.effect(OpKind::ListCall, {lowerer.setting(callback)}, "callbacks");
     }
+    for (const Expr& callback : experiment_.implied)
+      lowerer.b.effect(OpKind::ListCall, {lowerer.setting(callback)}, "implied");
     for (const Expr& logger : experiment_.loggers) {
       lowerer.b.loc = shared_.loc(logger.span);
       lowerer.b.effect(OpKind::ListCall, {lowerer.setting(logger)}, "loggers");

@@ -226,6 +226,7 @@ struct Experiment {
   std::vector<SettingValue> tags;
   std::vector<SettingValue> serve;
   std::vector<Expr> callbacks;  ///< Call
+  std::vector<Expr> implied;    ///< Call: callbacks that are there without being listed
   std::vector<Expr> loggers;    ///< Call
   std::optional<Expr> sweep;    ///< Call, its axes and settings by name: a draw, a List of values, `trials`
   std::vector<StepBinding> steps;

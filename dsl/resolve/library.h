@@ -13,6 +13,9 @@
 
 namespace ltr::resolve {
 
+/// The callbacks that an experiment has without listing them, unless it says otherwise.
+inline constexpr std::string_view kImpliedCallbacks[] = {"Checkpoint", "ProgressBar", "Summary", "StopOnSignal"};
+
 /// The standard library, embedded: names are paths such as `tensor/pool.ltr`.
 extern const std::span<const source::EmbeddedFile> library_texts;
 

@@ -128,6 +128,9 @@ struct Resolver {
   void load_library(const std::string& main_name, Reach reach) {
     std::vector<std::string_view> texts;
     for (const Module& module : graph.modules) texts.push_back(sources.text(module.ast.source));
+    const auto has_experiment = [](const Module& module) { return !module.experiments.empty(); };
+    if (std::ranges::any_of(graph.modules, has_experiment))
+      texts.insert(texts.end(), std::begin(kImpliedCallbacks), std::end(kImpliedCallbacks));
     std::map<size_t, std::string> needed;
     if (reach == Reach::Mentioned) needed = LibraryIndex::get().needed_by(texts);
     for (size_t i = 0; i < library_texts.size(); i++) {

@@ -75,7 +75,6 @@ void make_listeners(const FitView& view, Listeners& listeners) {
     if (ListenerPtr made = row.make(call, view)) listeners.add(row.turn, key, std::move(made));
   };
   refuse_equal_samples(request.callbacks);
-  bool has_checkpoint = false;
   int averages = 0;
   for (const Value& call : request.callbacks) {
     if (find_callback(request.program, call.text) != nullptr) continue;  // the session has those of the program
@@ -85,11 +84,9 @@ void make_listeners(const FitView& view, Listeners& listeners) {
     if ((call.text == "Ema" || call.text == "Swa") && ++averages > 1) {
       throw error_at(call.location, err::settings_contradict, "two callbacks average the weights");
     }
-    has_checkpoint = has_checkpoint || call.text == "Checkpoint";
     add(*row, call);
   }
   if (ListenerPtr freezing = make_freezing(view)) listeners.add(Turn::Weights, "freezing", std::move(freezing));
-  if (!has_checkpoint && request.trainer.checkpoint) add(kRows[0], Value::call("Checkpoint", {}));
   for (const auto& optimizer : request.root.state().optimizers) {
     const Str name = "plateau of " + optimizer->name();
     for (optim::Plateau* plateau : optimizer->plateaus()) {

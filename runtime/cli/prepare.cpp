@@ -231,7 +231,6 @@ void Start::list_callbacks() {
   constexpr std::pair<const char*, BarStyle> kStyles[] = {
       {"auto", BarStyle::Auto}, {"bar", BarStyle::Bar}, {"lines", BarStyle::Lines}, {"none", BarStyle::None}};
   experiment->list_callbacks(settings);
-  settings.add_own_callbacks();
   terminal.style = BarStyle::None;  // where it is off
   for (const Value& call : settings.callbacks()) {
     if (call.text != "ProgressBar") continue;

@@ -82,7 +82,10 @@ Program point_program() {
   };
   experiment.make_data = make_numbers;
   experiment.make_model = [](Settings&, Data&, Scope root) -> Model* { return Scope::make<Point>(root, "Point"); };
-  experiment.list_callbacks = [](Settings& settings) { settings.call("loggers", Value::call("Csv", {})); };
+  experiment.list_callbacks = [](Settings& settings) {
+    settings.call("implied", Value::call("Checkpoint", {}));
+    settings.call("loggers", Value::call("Csv", {}));
+  };
   experiment.steps = {{"train", Role::Train, point_step, {0}, {}, {0}, true, true, false, {}},
                       {"val", Role::Val, val_point_step, {0}, {}, {1}, false, false, false, {}},
                       {"predict", Role::Predict, predict_point_step, {0}, {}, {}, false, false, false, {}}};

@@ -31,17 +31,15 @@ bool is_requeued(int signal, const std::vector<Value>& callbacks, bool scheduler
     if (meant == std::end(kSignals) || meant->number != signal) return false;
     return requeue == "always" || (requeue == "auto" && scheduler_asks);
   };
-  bool is_listed = false, any_asks = false;
   for (const Value& call : callbacks) {
     if (call.text != "StopOnSignal") continue;
-    is_listed = true;
     const auto word = [&](const char* name, const char* initial) {
       const Value* given = call.find(name);
       return given != nullptr ? given->text : Str(initial);
     };
-    any_asks = any_asks || asks(word("signal", "usr1"), word("requeue", "auto"));
+    if (asks(word("signal", "usr1"), word("requeue", "auto"))) return true;
   }
-  return is_listed ? any_asks : asks("usr1", "auto");
+  return false;
 }
 
 void requeue(const Str& job, Progress& progress) {

@@ -24,9 +24,10 @@ TEST_CASE("which signal puts a job into the queue again") {
     return std::vector<Value>{Value::call(
         "StopOnSignal", {{"signal", Value::symbol(signal), "", {}}, {"requeue", Value::symbol(requeue), "", {}}})};
   };
-  CHECK(is_requeued(SIGUSR1, {}, true));
-  CHECK(!is_requeued(SIGUSR1, {}, false));
-  CHECK(!is_requeued(SIGTERM, {}, true));
+  CHECK(is_requeued(SIGUSR1, listed("usr1", "auto"), true));
+  CHECK(!is_requeued(SIGUSR1, listed("usr1", "auto"), false));
+  CHECK(!is_requeued(SIGTERM, listed("usr1", "auto"), true));
+  CHECK(!is_requeued(SIGUSR1, {}, true));  // It is off.
   CHECK(is_requeued(SIGUSR2, listed("usr2", "auto"), true));
   CHECK(!is_requeued(SIGUSR2, listed("usr2", "auto"), false));
   CHECK(!is_requeued(SIGUSR1, listed("usr2", "auto"), true));

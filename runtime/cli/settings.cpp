@@ -210,13 +210,16 @@ void RunSettings::set_run(Str dir, Str name) {
   call_counts_.clear();
 }
 
-void RunSettings::call(const char* section, const Value& given) {
-  if (Str(section) == "sweep") {
+void RunSettings::call(const char* called, const Value& given) {
+  if (Str(called) == "sweep") {
     sweep_ = given;
     return;
   }
   const Str name = given.text;
-  const int64_t index = call_counts_[Str(section) + "." + name]++;
+  const bool is_implied = Str(called) == "implied";
+  if (is_implied && name == "Checkpoint" && !value("trainer.checkpoint").as_bool()) return;
+  const Str section = is_implied ? "callbacks" : called;
+  const int64_t index = call_counts_[section + "." + name]++;
   const Str prefixes[] = {fmt::format("{}.{}", section, name), fmt::format("{}.{}.{}", section, name, index)};
   Value call = given;
   std::set<Str> is_given;
@@ -258,18 +261,7 @@ void RunSettings::call(const char* section, const Value& given) {
     const Str range = fmt::format("{}.{}.{}", section, name, argument.name);
     if (is_given.count(argument.name) == 0) check_range(range, range, argument.value, argument.location);
   }
-  (Str(section) == "callbacks" ? callbacks_ : loggers_).push_back(std::move(call));
-}
-
-void RunSettings::add_own_callbacks() {
-  // Their defaults are those of `stdlib/callbacks/callbacks.ltr`.
-  static const std::vector<Value> kOwn = {
-      Value::call("ProgressBar", {{"rate", Value(int64_t(10)), "int", {}},
-                                  {"style", Value::symbol("auto"), "one_of[auto, bar, lines, none]", {}}}),
-      Value::call("Summary", {{"depth", Value(int64_t(1)), "int", {}}})};
-  for (const Value& one : kOwn) {
-    if (call_counts_.count("callbacks." + one.text) == 0) call("callbacks", one);
-  }
+  (section == "callbacks" ? callbacks_ : loggers_).push_back(std::move(call));
 }
 
 void RunSettings::check_unused(bool with_model) {

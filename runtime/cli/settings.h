@@ -49,8 +49,6 @@ class RunSettings : public Settings {
 
   /// Defaults of settings.def for what the program did not set.
   void add_defaults();
-  /// Callbacks that are there by themselves, behind those that the program lists, unless it lists them or they are off.
-  void add_own_callbacks();
   /// Where the run folder is; calls are listed anew after it is known.
   void set_run(Str dir, Str name);
   /// R2002 for what was given and nobody asked for. `with_model`: `model.*` and `data.*` have been asked for too.

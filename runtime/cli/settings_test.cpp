@@ -197,6 +197,32 @@ TEST_CASE("calls: arguments replaced, the second of a name, switched off") {
   CHECK(absent.faults.size() == 1);
 }
 
+TEST_CASE("callbacks that are there by themselves") {
+  const auto listed = [](RunSettings& settings) {
+    settings.add_defaults();
+    settings.call("callbacks", Value::call("EarlyStop", {{"patience", 3, "int", {}}}));
+    settings.call("implied", Value::call("Checkpoint", {{"keep", 1, "int", {}}}));
+    settings.call("implied",
+                  Value::call("StopOnSignal", {{"requeue", Value::symbol("auto"), "one_of[auto, never]", {}}}));
+    settings.check_unused(true);
+    Str text;
+    for (const Value& call : settings.callbacks()) text += call.to_text() + ";";
+    return text;
+  };
+  RunSettings usual;
+  CHECK(listed(usual) == "EarlyStop(patience = 3);Checkpoint(keep = 1);StopOnSignal(requeue = auto);");
+  RunSettings set;
+  set.give("callbacks.Checkpoint.keep", {"4", "flag", "", ""});
+  set.give("callbacks.StopOnSignal.requeue", {"never", "flag", "", ""});
+  CHECK(listed(set) == "EarlyStop(patience = 3);Checkpoint(keep = 4);StopOnSignal(requeue = never);");
+  CHECK(set.faults.empty());
+  RunSettings off;
+  off.give("callbacks.StopOnSignal", {"off", "flag", "", ""});
+  off.give("trainer.checkpoint", {"false", "flag", "", ""});
+  CHECK(listed(off) == "EarlyStop(patience = 3);");
+  CHECK(off.faults.empty());
+}
+
 TEST_CASE("numbers keep to their ranges, whoever gives them, and all that is given is read") {
   const auto fault_of = [](const Str& path, const Str& text) {
     RunSettings settings;

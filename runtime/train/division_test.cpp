@@ -49,8 +49,8 @@ End train_as(const Ranks& ranks, const Course& course) {
   Run run(course.options);
   run.trainer.epochs = course.epochs;
   run.trainer.accumulate = course.accumulate;
-  run.trainer.checkpoint = !course.run_dir.empty();
   run.callbacks = course.callbacks;
+  if (!course.run_dir.empty()) run.callbacks.push_back(Value::call("Checkpoint", {}));
   run.run_dir = course.run_dir;
   run.resume = course.resume;
   RunRequest one = run.request();

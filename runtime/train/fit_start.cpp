@@ -25,7 +25,6 @@ TrainerSettings& shortened_for_dev_run(RunRequest& request) {
     settings.epochs = 1;
     settings.steps = -1;
     settings.limit_train = {request.flags.fast_dev_run, -1};
-    settings.checkpoint = false;
   }
   return settings;
 }

@@ -58,7 +58,6 @@ Run::Run(Mlp::Options options, int64_t sample_count, int64_t batch_size, bool is
   root.finish();
   trainer.epochs = 3;
   trainer.sanity_val = 0;
-  trainer.checkpoint = false;
 }
 
 RunRequest Run::request(const Ranks& ranks) {
@@ -342,7 +341,7 @@ TEST_CASE("SIGINT finishes the window, saves, and says 130") {
   testing::ScratchFolder folder;
   Run run;
   run.run_dir = folder.path;
-  run.trainer.checkpoint = true;
+  run.callbacks = {call("Checkpoint", {})};
   RunRequest request = run.request();
   const auto make = request.make_feed;
   request.make_feed = [&](size_t stream) -> std::unique_ptr<Feed> {

@@ -126,7 +126,7 @@ TEST_CASE("what a late stop leaves is that of its step") {
   Run run;
   run.poison = 3;
   run.run_dir = folder;
-  run.trainer.checkpoint = true;
+  run.callbacks = {Value::call("Checkpoint", {})};
   const Done stopped = done(run, true);
   CHECK(stopped.error == "R4001: the loss is nan at step 4");
   CHECK(std::filesystem::exists(folder + "/checkpoints/nonfinite-step0000003/weights.safetensors"));
@@ -186,7 +186,6 @@ TEST_CASE("a checkpoint of several ranks reads the device once on each") {
     as_two([&](const Ranks& ranks) {
       Run run({}, 64, 16);
       run.trainer.epochs = 1;
-      run.trainer.checkpoint = false;
       run.run_dir = folder;
       run.callbacks = callbacks;
       RunRequest request = run.request(ranks);

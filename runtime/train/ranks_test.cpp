@@ -24,7 +24,7 @@ FitReport run_as(const Ranks& ranks, const Str& folder, int64_t poison = -1) {
   Run run;
   run.poison = poison;
   run.run_dir = folder;
-  run.trainer.checkpoint = true;
+  run.callbacks = {Value::call("Checkpoint", {})};
   RunRequest request = run.request(ranks);
   return fit(request);
 }

@@ -116,8 +116,7 @@ def bad_checkpoints(iris, folder):
 def signals(iris, folder):
     for number, exit_code in ((signal.SIGINT, 130), (signal.SIGTERM, 75), (signal.SIGHUP, 75), (signal.SIGUSR1, 75), (signal.SIGUSR2, 75)):
         runs = folder / number.name
-        code, text = interrupt(iris, runs, 5, number, "--epochs", 100000, "--set", "callbacks.EarlyStop=off",
-                               "--set", "callbacks.Checkpoint=off")
+        code, text = interrupt(iris, runs, 5, number, "--epochs", 100000, "--set", "callbacks.EarlyStop=off")
         check(f"{number.name} exits {exit_code}", code == exit_code, f"exit {code}\n{text}")
         run_folder = newest(runs)
         check(f"{number.name} leaves a checkpoint",

@@ -174,6 +174,15 @@ experiment numbers { data = Points(9)
 """)
 
 
+def unlisted(program, folder):
+    """A Checkpoint that is there without being listed is set and left out like one that is."""
+    result = run(program, "fit", "deep", "--no-bar", "--out", folder, "--epochs", 3, "--set", "callbacks.Checkpoint.keep=all")
+    check("all of the one that nobody lists", result.returncode == 0 and len(names(newest(folder))) == 3, result.text + str(names(newest(folder))))
+    result = run(program, "fit", "deep", "--no-bar", "--out", folder, "--set", "callbacks.Checkpoint=off")
+    left = newest(folder) / "checkpoints"
+    check("none where it is off", result.returncode == 0 and not (left.exists() and any(left.iterdir())), result.text)
+
+
 SCORED = source("""metric Score() {
   let better = max
   state top: f64 = 0.0 reduce max
@@ -250,6 +259,7 @@ with scratch() as name:
     interrupted(program, folder / "interrupted")
     not_a_number(folder / "numbers")
     watched(folder / "watched")
+    unlisted(program, folder / "unlisted")
     refused(program, folder / "refused")
     quiet = run(program, "test", "plain", "--out", folder / "refused")
     file.write_text(PROGRAM + "const unused = 1\n")

@@ -279,6 +279,7 @@ void check_together(const Expr& data, const Expr& model, const Sections& section
   check_callback_models(cx, typed);
   check_columns(cx, cx.program.datas[typed.data], typed.data_arguments, typed);
   add_setting_rules(cx, typed);
+  list_implied(typed, scope);
 }
 
 void check_experiment(Context& cx, uint32_t module, const ast::Experiment& ast) {

@@ -333,6 +333,20 @@ void check_counted_tokens(Context& cx, const Experiment& experiment) {
   }
 }
 
+void list_implied(Experiment& experiment, Scope& scope) {
+  const auto is_there = [&](library::Id id) {
+    return std::any_of(experiment.callbacks.begin(), experiment.callbacks.end(),
+                       [&](const Expr& one) { return one.get<node::Call>()->op == id; });
+  };
+  for (const std::string_view name : resolve::kImpliedCallbacks) {
+    const library::Id id = library::find(library::Space::Settings, name);
+    if (is_there(id)) continue;
+    const FnInfo& callback = fn_of(scope.cx, id);
+    CallSite site{callback.name, experiment.span, experiment.span, {}, scope};
+    experiment.implied.push_back(call_op(callback, site));
+  }
+}
+
 void check_listed_twice(Context& cx, const Experiment& experiment) {
   check_checkpoint_folders(cx, experiment);
   check_averages(cx, experiment);

@@ -67,6 +67,8 @@ void check_no_batches(Context& cx, const Experiment& experiment);
 void check_schedules(Context& cx, const Experiment& experiment);
 /// E0309, E0325, W0410: settings of the trainer that say the same, or end training before another lets it or is reached.
 void check_settings_together(Context& cx, const Experiment& experiment);
+/// The callbacks that are there without being listed.
+void list_implied(Experiment& experiment, Scope& scope);
 /// E0612: what a run has once is listed once, and two tables are two files. E0622: checkpoints lie in one folder.
 void check_listed_twice(Context& cx, const Experiment& experiment);
 /// How many values of `series` a run has at most, if the program says: one a round of validation, one an epoch of training.

@@ -153,7 +153,8 @@ struct ExperimentInfo {
   Data* (*make_data)(Settings& settings);
   /// `model.*` that hang on data, then the model itself at `root`.
   Model* (*make_model)(Settings& settings, Data& data, Scope root);
-  /// Calls `settings.call("callbacks", …)` and `settings.call("loggers", …)` for each one listed.
+  /// Calls `settings.call("callbacks", …)` and `settings.call("loggers", …)` for each one listed, and `settings.call("implied", …)`
+  /// for callbacks that are there by themselves.
   void (*list_callbacks)(Settings& settings);
   std::vector<StepInfo> steps;
   Location location;
