@@ -12,7 +12,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "run/support"))
 from harness import EXAMPLES, PATIENCE, build, check, finish, newest, result_of, run, scratch  # noqa: F401
 
-LONG = ("--epochs", 100000, "--set", "callbacks.EarlyStop=off", "--set", "callbacks.Checkpoint=off")
+LONG = ("--epochs", 100000, "--set", "callbacks.EarlyStop=off")
 
 
 def words(*command):
