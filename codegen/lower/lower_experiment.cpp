@@ -344,6 +344,7 @@ class ExperimentLowerer {
       lowerer.b.loc = shared_.loc(callback.span);
       lowerer.b.effect(OpKind::ListCall, {lowerer.setting(callback)}, "callbacks");
     }
+    lowerer.b.loc = {};  // No line lists them.
     for (const Expr& callback : experiment_.implied)
       lowerer.b.effect(OpKind::ListCall, {lowerer.setting(callback)}, "implied");
     for (const Expr& logger : experiment_.loggers) {

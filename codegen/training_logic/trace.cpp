@@ -28,10 +28,6 @@ size_t count(const Findings& findings) {
          findings.misfits.size() + findings.averages.size() + findings.idle_calls.size();
 }
 
-}  // namespace
-
-namespace {
-
 /// Whether one of the blocks of a list is taken by its number, `layers[0]`.
 bool takes_element(const ir::Region& region, const ir::Function& function) {
   return std::any_of(region.ops.begin(), region.ops.end(), [&](const ir::Op& op) {

@@ -275,8 +275,9 @@ void Trace::called_metric(const ir::Op& op, Frame& frame) {
 // Weights follow each other in their order. A list of unknown length counts as one element.
 void Trace::look_at_average(const ir::Op& op, const Value& target, const Value& source, const Frame& frame) {
   if (target.is_unknown || source.is_unknown) return;
-  findings.followed.push_back({user_span(op, frame), weights_in(source, op.loc.span)});
+  const Span span = user_span(op, frame);
   const std::vector<WeightUse> to = weights_in(target, op.loc.span), from = weights_in(source, op.loc.span);
+  findings.followed.push_back({span, from});
   const auto is_one = [&](const WeightUse& use) {
     const Weight& weight = heap_.weights[use.weight];
     return weight.is_sure && weight.places[0].path.find('*') == std::string::npos;
@@ -284,7 +285,6 @@ void Trace::look_at_average(const ir::Op& op, const Value& target, const Value& 
   if (to.empty() || from.empty() || !std::all_of(to.begin(), to.end(), is_one) ||
       !std::all_of(from.begin(), from.end(), is_one))
     return;
-  const Span span = user_span(op, frame);
   const auto is_same = [](const WeightUse& one, const WeightUse& other) { return one.weight == other.weight; };
   if (std::equal(to.begin(), to.end(), from.begin(), from.end(), is_same)) {
     findings.averages.push_back({span, "they follow themselves"});

@@ -121,19 +121,24 @@ void warn_of_values(const Expr& base, const ast::Index& index, Scope& scope) {
 
 namespace {
 
+void require_order(const Polynomial& left, Requirement::Kind kind, const Polynomial& right, Span span, Scope& scope) {
+  Requirement requirement;
+  requirement.kind = kind;
+  requirement.left = left;
+  requirement.right = right;
+  const char* sign = kind == Requirement::Kind::Less ? " < " : " <= ";
+  requirement.text = scope.cx.text(left) + sign + scope.cx.text(right);
+  requirement.origin = span;
+  requirement.is_where = true;
+  require(std::move(requirement), span, scope);
+}
+
 /// Requires that an index lies below a size which the run is given.
 void require_above(const Polynomial& size, const Polynomial& index, Span span, Scope& scope) {
   const bool is_given =
       !(index - size).constant() && rests_on_params(index, scope.cx) && rests_on_params(size, scope.cx);
   if (!is_given || scope.may_not_happen || scope.cx.graph.modules[scope.module].is_library) return;
-  Requirement requirement;
-  requirement.kind = Requirement::Kind::Less;
-  requirement.left = index;
-  requirement.right = size;
-  requirement.text = scope.cx.text(index) + " < " + scope.cx.text(size);
-  requirement.origin = span;
-  requirement.is_where = true;
-  require(std::move(requirement), span, scope);
+  require_order(index, Requirement::Kind::Less, size, span, scope);
 }
 
 }  // namespace
@@ -192,18 +197,11 @@ Bounds read_bounds(const ast::IndexItem& item, const Polynomial& size, const cha
 
 void require_within(const Bounds& bounds, const Polynomial& size, Span span, Scope& scope) {
   const auto at_most = [&](const Polynomial& left, const Polynomial& right) {
-    Requirement requirement;
-    requirement.kind = Requirement::Kind::AtMost;
-    requirement.left = left;
-    requirement.right = right;
-    requirement.text = scope.cx.text(left) + " <= " + scope.cx.text(right);
-    requirement.origin = span;
-    requirement.is_where = true;
     const Polynomial difference = right - left;
     const bool is_sum_of_sizes = std::all_of(difference.terms().begin(), difference.terms().end(),
                                              [](const auto& term) { return term.second >= 0; });
     if (is_sum_of_sizes) return;  // Sizes are not negative.
-    require(std::move(requirement), span, scope);
+    require_order(left, Requirement::Kind::AtMost, right, span, scope);
   };
   at_most(*bounds.from, *bounds.to);
   at_most(*bounds.to, size);
