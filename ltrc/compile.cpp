@@ -16,6 +16,7 @@
 #include "dsl/diagnostics/load_source.h"
 #include "dsl/diagnostics/render.h"
 #include "dsl/parse/parse.h"
+#include "dsl/parse/unread.h"
 #include "dsl/weights/weights.h"
 #include "ltrc/data_files.h"
 #include "ltrc/exit_code.h"
@@ -105,11 +106,13 @@ void analyze(const std::string& file, const Common& common, Compilation& compila
   compilation.sink = std::make_unique<diagnostics::Sink>(common.max_errors);
   const auto id = diagnostics::load_source(file, compilation.sources, *compilation.sink);
   if (id && check_source(*id, compilation)) check_whole(compilation);
+  parse::withdraw_consequences(*compilation.sink, compilation.sources);
 }
 
 void check_text(const std::string& path, std::string text, Compilation& compilation) {
   compilation.sink = std::make_unique<diagnostics::Sink>();
   check_source(compilation.sources.add(path, std::move(text)), compilation);
+  parse::withdraw_consequences(*compilation.sink, compilation.sources);
 }
 
 ir::Module to_ir(Compilation& compilation, const std::string& dump_after, std::string* dump) {

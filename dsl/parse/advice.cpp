@@ -290,6 +290,14 @@ bool help_in_statement(const State& state, Level level, Iter start, Iter at, dia
 }
 
 /// Braces and brackets of declarations and sections. False if it is none.
+/// Whether the settings of an optimizer begin `at` the brace behind `opt = SGD(…)`.
+bool is_optimizer(const State& state, Iter start, Iter at) {
+  const Iter first = std::next(at)->kind == K::Newline ? at + 2 : std::next(at);
+  const bool is_setting = kNames.has(first->kind) && std::next(first)->kind == K::Assign;
+  return expects(state, Expected::Separator) && kNames.has(start->kind) && std::next(start)->kind == K::Assign &&
+         (first->kind == K::Group || is_setting);
+}
+
 bool help_braces(const State& state, Iter start, Iter at, diagnostics::Diagnostic& diagnostic) {
   constexpr KindSet kSections = {
 #define LTR_SETTINGS_SECTION(Token, name, amends) K::Token,
@@ -303,6 +311,9 @@ bool help_braces(const State& state, Iter start, Iter at, diagnostics::Diagnosti
     const Span behind = {at->span.source, std::prev(at)->span.end, std::prev(at)->span.end};
     diagnostic.help("parameters stand in brackets, and brackets if there are none: `{}()`", state.text(*std::prev(at)))
         .fix(behind, "()");
+  } else if (at->kind == K::OpenBrace && is_optimizer(state, start, at)) {
+    diagnostic.help("an optimizer is declared: `optimizer {} = …`", state.text(*start))
+        .fix({start->span.source, start->span.begin, start->span.begin}, "optimizer ");
   } else if (at->kind == K::OpenBrace && std::next(at)->kind == K::Freeze) {
     diagnostic.help("`freeze` is of a file that the member loads: `… from \"weights.safetensors\" { freeze \"*\" }`")
         .note("the callback `FreezeUntil` holds weights that begin anew");

@@ -53,6 +53,21 @@ bool follows_untyped(const State& state, Iter start, Iter at) {
   return false;
 }
 
+/// Whether the line that `at` is on gives a name its value, or hands one on.
+bool is_in_value(const State& state, Iter at) {
+  Iter first = at;
+  while (first != state.begin() && !first->starts_line) --first;
+  if (first->kind == K::Let) ++first;
+  if (kNames.has(first->kind) && std::next(first)->kind == K::Assign) return true;
+  return std::any_of(first, at, [](const lex::Token& one) { return one.kind == K::Pipe; });
+}
+
+/// What comes behind the brackets of a call is what its value is handed on to, more often than a second one in the line.
+diagnostics::Diagnostic with_pipe(const State& state, Iter at, diagnostics::Diagnostic diagnostic) {
+  const Span behind = {at->span.source, std::prev(at)->span.end, std::prev(at)->span.end};
+  return diagnostic.help("a value is handed on with `|>`: `… |> {}`", state.text(*at)).guess(behind, " |>");
+}
+
 }  // namespace
 
 bool report_missing_separator(State& state, Iter at) {
@@ -67,6 +82,12 @@ bool report_missing_separator(State& state, Iter at) {
                         (next == K::OpenBrace && at->kind != K::Name) ||
                         (kStatementWords.has(at->kind) && lex::is_word(next));
   if (!is_entry || (begins_entry && lex::is_word(before->kind))) return false;
+  if (next == K::OpenParen && before->kind == K::CloseParen && is_in_value(state, before)) {
+    state.report_at(
+        at,
+        with_pipe(state, at, diag::unexpected_token(at->span, describe(state.expected_), describe_found(state, at))));
+    return true;
+  }
   const std::string separator = state.takes_comma_ ? "," : ";";
   const Span behind = {at->span.source, before->span.end, before->span.end};
   state.report_at(at, diag::unexpected_token(at->span, describe(state.expected_), describe_found(state, at))
@@ -107,8 +128,8 @@ void report_failure(State& state, Level level, Iter start, Iter where) {
     return;
   }
   // Where there are no locals, `let` is right, and what is missing is its `=`.
-  if (level == Level::Statement && start->kind == K::Let && kNames.has(std::next(start)->kind) &&
-      !expects(state, K::Assign)) {
+  if (level == Level::Statement && at <= std::next(start) && start->kind == K::Let &&
+      kNames.has(std::next(start)->kind) && !expects(state, K::Assign)) {
     const Span gone = {start->span.source, start->span.begin, std::next(start)->span.begin};
     state.report_at(at, diag::python_form(start->span, "let", "`name = value`: locals need no `let`").fix(gone, ""));
     return;
@@ -136,7 +157,13 @@ void report_failure(State& state, Level level, Iter start, Iter where) {
   }
   diagnostics::Diagnostic diagnostic =
       diag::unexpected_token(at->span, describe(state.expected_), describe_found(state, at));
-  add_help(state, level, start, at, diagnostic);
+  const bool may_be_handed =
+      at->kind == K::Name && std::prev(at)->kind == K::CloseParen && expects(state, Expected::Separator);
+  if (may_be_handed && (std::next(at)->kind == K::Newline || std::next(at)->kind == K::Pipe)) {
+    diagnostic = with_pipe(state, at, std::move(diagnostic));
+  } else {
+    add_help(state, level, start, at, diagnostic);
+  }
   state.report_at(at, std::move(diagnostic));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <bitset>
 #include <string>
 #include <string_view>
@@ -84,6 +85,10 @@ class State {
   }
   /// How many mistakes were found so far, those of the lexer that the parser ran into included.
   int mistakes() const { return mistakes_; }
+  /// Whether one of them stands behind the byte `begin`.
+  bool is_damaged_behind(uint32_t begin) const {
+    return std::ranges::any_of(reported_at_, [&](uint32_t token) { return tokens_[token].span.begin >= begin; });
+  }
   void report_unclosed(const lex::BracketPair& pair, Iter found);
   /// Brackets that were never closed and that no message has mentioned.
   void report_remaining_brackets();

@@ -93,6 +93,8 @@ struct ObjectChecker {
     if (type.kind != Kind::Metric && holds_metrics(type))
       unfit = diag::wrong_type(value.span, "metrics are members, each of its own, and not in " + cx.text(type))
                   .help("`{}_1 = …`, `{}_2 = …`", member.name.text, member.name.text);
+    if (type.kind == Kind::Optimizer) unfit = undeclared_optimizer(member.name);
+    if (type.kind == Kind::Optimizer) object.is_damaged = typed.is_damaged = true;
     if (unfit) cx.report(std::move(*unfit));
     if (unfit) value.type = Type::error();
     add(member.name, value.type, kind, value);

@@ -73,4 +73,11 @@ bool report_weights_beside(const ast::Expr& value, size_t taken, const ObjectInf
   return true;
 }
 
+diagnostics::Diagnostic undeclared_optimizer(const ast::Name& member) {
+  const Span begin = {member.span.source, member.span.begin, member.span.begin};
+  return diag::which_optimizer(member.span, "`" + member.text + "` is an optimizer, and not declared as one")
+      .help("`optimizer {} = …`", member.text)
+      .fix(begin, "optimizer ");
+}
+
 }  // namespace ltr::check

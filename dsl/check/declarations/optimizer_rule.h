@@ -14,6 +14,9 @@ Expr check_rule(const ast::Expr& value, Scope& scope);
 /// the rule of a group, which takes none.
 bool report_weights_beside(const ast::Expr& value, size_t taken, const ObjectInfo& object, Context& cx);
 
+/// E0409 of a rule that a member is: `opt = SGD(net.weights, lr = 0.1)`.
+diagnostics::Diagnostic undeclared_optimizer(const ast::Name& member);
+
 /// What may be set in the braces of an optimizer.
 std::vector<std::string> optimizer_settings();
 /// And in those of a group, which may have all that its rule takes.

@@ -124,7 +124,7 @@ void warn(Context& cx, const ast::Name& name, const std::string& what, const std
 }
 
 /// Locals of one function. `owner` has members, whose buffers and states are assigned, too.
-void check_locals(Context& cx, const ast::Fn& fn, const ObjectInfo* owner) {
+void check_locals(Context& cx, const ast::Fn& fn, const ObjectInfo* owner, bool is_hook = false) {
   Reads reads;
   if (fn.value) reads(*fn.value);
   Assigned assigned;
@@ -147,7 +147,9 @@ void check_locals(Context& cx, const ast::Fn& fn, const ObjectInfo* owner) {
   }
   Names told;
   // W0303 speaks of a local that hides these.
-  for (const PlaceName& brought : kPlaceNames) told.emplace(brought.name);
+  for (const PlaceName& brought : kPlaceNames) {
+    if (is_hook || brought.reach != Reach::SomeHooks) told.emplace(brought.name);
+  }
   for (const ast::Name* name : assigned.names) {
     const Symbol* symbol = cx.graph.find(cx.graph.module_of(name->span.source), name->text);
     if (symbol != nullptr && symbol->kind == SymbolKind::Const) told.insert(name->text);
@@ -257,7 +259,7 @@ void check_items(Context& cx, const ast::Decl& decl, const std::vector<ast::Item
     if (const auto* hook = item.get<ast::Hook>()) {
       ast::Fn fn;
       fn.body = hook->body;
-      check_locals(cx, fn, &object);
+      check_locals(cx, fn, &object, true);
     }
   }
 }

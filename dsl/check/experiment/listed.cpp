@@ -320,7 +320,8 @@ void check_counted_tokens(Context& cx, const Experiment& experiment) {
   const DataObject& data = cx.program.datas[experiment.data];
   for (const Expr& one : experiment.callbacks) {
     const auto* call = one.get<node::Call>();
-    if (call == nullptr || call->op != library::Id::Throughput || has_tokens(data.batch)) continue;
+    if (call == nullptr || call->op != library::Id::Throughput || data.object.is_damaged || has_tokens(data.batch))
+      continue;
     for (const node::NamedArg& arg : call->args) {
       const ExprView value = cx.at(arg.value);
       const auto* word = arg.name == "unit" ? value.get<node::Symbol>() : nullptr;

@@ -158,6 +158,8 @@ void note_there_are(diagnostics::Diagnostic& diagnostic, const std::vector<std::
 
 bool is_told_missing(const Type& record, const std::string& field, Context& cx) {
   if (cx.is_trying) return false;
+  // What could not be read of it may have been that.
+  if (std::ranges::any_of(record.fields, [](const TypeField& one) { return one.type.is_error(); })) return true;
   Type fields = Type::of(Kind::Record);
   fields.fields = record.fields;
   return cx.told.missing_fields.try_emplace({cx.text(fields), field}, record.kind).first->second != record.kind;

@@ -93,8 +93,14 @@ bool report_kept_name(const ast::Name& name, const ast::Expr& target, Scope& sco
     what = "a parameter of `" + scope.owner->name + "`";
   }
   const bool is_part = target.get<ast::NameRef>() == nullptr;
+  const bool is_metric = member != scope.owner->members.end() && member->second.kind == MemberKind::Metric;
   diagnostics::Diagnostic diagnostic = diag::not_assignable_member(is_part ? target.span : name.span, name.text, what);
-  if (!is_part) diagnostic.help("choose another name for the local");
+  if (is_metric && !is_part) {
+    diagnostic.help("the value of a metric is logged: `log {} = {}(…)`", name.text, name.text)
+        .fix({name.span.source, name.span.begin, name.span.begin}, "log ");
+  } else if (!is_part) {
+    diagnostic.help("choose another name for the local");
+  }
   if (is_part && member != scope.owner->members.end() && member->second.type.kind == Kind::Block)
     diagnostic.help("with what its weights begin is said in the model: `init \"{}\" = …`",
                     scope.cx.source_text(target.span));
@@ -303,11 +309,12 @@ Stmt check_assign(const ast::Stmt& statement, const ast::Assign& assign, Scope& 
   }
   if (value.type.kind == Kind::Void || value.type.kind == Kind::MetricValue) {
     const auto* update = value.get<node::CallMetric>();
+    if (update != nullptr) note_lost_log(*update, scope);
+    if (update != nullptr && report_kept_name(name->name, assign.target, scope)) return {statement.span, stmt::Error{}};
     diagnostics::Diagnostic diagnostic = diag::wrong_type(
         value.span, update == nullptr ? "this gives no value" : "the value of a metric can only be logged");
     if (update != nullptr) {
       diagnostic.help("`log {} = {}`", name->name.text, scope.cx.source_text(value.span));
-      note_lost_log(*update, scope);
     }
     scope.cx.report(std::move(diagnostic));
     value.type = Type::error();

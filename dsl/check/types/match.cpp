@@ -442,7 +442,8 @@ bool match(const Type& param, const Type& argument, Binding& binding, const std:
       const TypeField& field = param.fields[i];
       const TypeField* found = argument.find(field.name, i);
       if (found == nullptr) {
-        scope.cx.report(diag::unknown_field(span, scope.cx.text(argument), field.name));
+        if (!is_told_missing(argument, field.name, scope.cx))
+          scope.cx.report(diag::unknown_field(span, scope.cx.text(argument), field.name));
         return false;
       }
       if (!match(field.type, found->type, binding, free, span, scope, "the field `" + field.name + "`", is_op))

@@ -55,7 +55,8 @@ const auto set_schema = [](auto& c) {
 };
 const auto check_schema = [](auto& c) {
   const ast::Data& data = x3::_val(c);
-  if (!data.batch_span.is_empty()) return;
+  // It may be what could not be read.
+  if (!data.batch_span.is_empty() || state_of(c).is_damaged_behind(data.name.span.begin)) return;
   state_of(c).report_at(x3::_where(c).begin(),
                         diag::missing_batch(data.name.span, data.name.text)
                             .help("begin it with `batch[B] { image: float[B, 1, 28, 28], label: i64[B] }`"));

@@ -113,6 +113,7 @@ FnInfo* map_function(const Given& given, const Type& stream, bool is_numbered, C
   for (const TypeField& wanted : fn->params[0].type.fields) {
     const TypeField* have = record.find(wanted.name);
     if (wanted.type.is_error() || (have != nullptr && have->type.is_error())) continue;
+    if (have == nullptr && is_told_missing(record, wanted.name, cx)) continue;
     const bool fits = have != nullptr && have->type.kind == wanted.type.kind &&
                       have->type.element == wanted.type.element && have->type.dims.size() == wanted.type.dims.size();
     if (!fits) {
@@ -376,6 +377,7 @@ Expr rule_select_fields(const FnInfo& op, CallSite& site) {
     if (written == nullptr || field == nullptr) {
       std::vector<std::string> known;
       for (const TypeField& candidate : stream.type.fields) known.push_back(candidate.name);
+      if (is_told_missing(stream.type, word, cx)) return error_at(site.span);
       diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, "the stream", word);
       if (const auto near = diagnostics::suggest(word, known)) {
         diagnostic.help("did you mean \"{}\"?", *near).guess(name.span, "\"" + *near + "\"");
