@@ -20,7 +20,10 @@ diagnostics::Diagnostic misfit_of(const Misfit& misfit) {
                                                             : diag::no_probability(misfit.span, taken, name);
   diagnostic.label(misfit.given.span, "`{}` here", name);
   if (taker.takes_scores()) {
-    diagnostic.note("a score below 0 says no, and none is left")
+    diagnostic
+        .note("{}", given.draws == library::Draws::InTraining
+                        ? "in training it sets some scores to 0, whatever they say"
+                        : "a score below 0 says no, and none is left")
         .help("give it what the last layer gives, without `{}`", name);
     return diagnostic;
   }

@@ -49,8 +49,8 @@ std::string code_of(const std::string& path) {
   for (size_t at = 0; at < path.size();) {
     const size_t end = std::min(path.find('.', at), path.size());
     const std::string part = path.substr(at, end - at);
-    const bool is_index = part.find_first_not_of("0123456789") == std::string::npos;
-    code += is_index ? "[" + part + "]" : (at == 0 ? "" : ".") + part;
+    const bool is_index = part == "*" || part.find_first_not_of("0123456789") == std::string::npos;
+    code += is_index ? "[" + (part == "*" ? std::string("i") : part) + "]" : (at == 0 ? "" : ".") + part;
     at = end + 1;
   }
   return code;
@@ -204,6 +204,40 @@ void check_reached_weights(const Object& object, const Findings& findings, const
   }
 }
 
+/// W0407: of a list, tuple or record of layers one that no step reads, where others are. Of whole members names tell.
+void check_unread_weights(const ModelTrace& model, const Findings& findings, const Heap& heap, Sink& sink) {
+  const bool is_known =
+      findings.cut.empty() && sink.error_count() == 0 &&
+      std::none_of(model.steps.begin(), model.steps.end(), [](const ir::Function* step) { return step->has_error; }) &&
+      std::none_of(findings.updates.begin(), findings.updates.end(),
+                   [](const Update& one) { return one.loss.is_unknown; });
+  if (!is_known) return;
+  const Object& object = heap.objects[model.object];
+  Part all;
+  for (const Weight& weight : heap.weights) {
+    const bool is_needed = weight.is_used || weight.is_averaged || weight.is_frozen || !weight.is_sure;
+    if (weight.owner == 0 && !is_needed) continue;
+    for (const Scope& place : weight.places) {
+      if (place.root == object.scope.root) add(all, place.path, is_needed);
+    }
+  }
+  std::vector<std::string> unread;
+  if (all.has_owned) find_unowned(all, "", unread);
+  for (const std::string& path : unread) {
+    const size_t dot = path.rfind('.');
+    if (dot == std::string::npos) continue;
+    const Scope holder{object.scope.root, path.substr(0, dot)};
+    const bool is_member = std::ranges::any_of(heap.objects, [&](const Object& one) {
+      return one.scope.root == holder.root && one.scope.path == holder.path;
+    });
+    if (is_member) continue;
+    const auto span = object.spans.find(path.substr(0, path.find('.')));
+    sink.report(
+        diag::dead_weights(span == object.spans.end() ? given_at(object, path, heap) : span->second, code_of(path))
+            .help("apply it, or take it away"));
+  }
+}
+
 }  // namespace
 
 void check_ownership(const ModelTrace& model, const Findings& findings, const Heap& heap, Sink& sink) {
@@ -228,6 +262,7 @@ void check_ownership(const ModelTrace& model, const Findings& findings, const He
   // Who names weights of another optimizer may well mean these.
   if (!findings.second_owners.empty()) return;
   if (!model.train_has_error && !is_misnamed) check_reached_weights(object, findings, heap, sink);
+  check_unread_weights(model, findings, heap, sink);
   Part all;
   for (const Weight& weight : heap.weights) {
     for (const Scope& place : weight.places) {

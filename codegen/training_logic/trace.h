@@ -92,6 +92,8 @@ class Trace {
   void trainer(const ir::Op& op, Frame& frame);
   /// What a call of an optimizer does to its gradients.
   void use_gradients(const ir::Op& op, OwnerId owner);
+  /// Notes `call`, which looks for gradients, where there are none.
+  void find_none_left(const ir::Op& op, OwnerId owner, std::string_view call);
   void note_left_gradients();
 
   const Value& use(ir::ValueId id, const Frame& frame) const;

@@ -204,6 +204,7 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
     if (operands.size() > 1) look_at_average(op, *operands[0], *operands[1], frame);
     return {};
   }
+  if (op.function == Id::GradsOf && operands[0]->optimizer) find_none_left(op, *operands[0]->optimizer, "grads");
   look_at_activation(op.function, op, frame);
   if (library::is_loss(op.function) && operands.size() > 1) look_at_sides(op, *operands[0], *operands[1], frame);
   Value value;
@@ -469,14 +470,17 @@ Trace::Gradients Trace::Gradients::join(const Gradients& left, const Gradients& 
   return both;
 }
 
+void Trace::find_none_left(const ir::Op& op, OwnerId owner, std::string_view call) {
+  const auto cleared = gradients_.cleared.find(owner);
+  if (cleared != gradients_.cleared.end())
+    findings.idle_calls.push_back(
+        {op.loc.span, cleared->second, owner, heap_.owners[owner].name + "." + std::string(call)});
+}
+
 void Trace::use_gradients(const ir::Op& op, OwnerId owner) {
   const bool is_step = op.function == Id::OptimizerStep, clears = op.function == Id::ZeroGrad;
   if (!is_step && !clears && op.function != Id::ClipNorm && op.function != Id::ClipValue) return;
-  const auto cleared = gradients_.cleared.find(owner);
-  if (cleared != gradients_.cleared.end() && !clears) {
-    const std::string call = heap_.owners[owner].name + "." + std::string(library::info(op.function).name);
-    findings.idle_calls.push_back({op.loc.span, cleared->second, owner, call});
-  }
+  if (!clears) find_none_left(op, owner, library::info(op.function).name);
   if (!is_step && !clears) return;
   gradients_.cleared[owner] = op.loc.span;
   gradients_.left.erase(owner);

@@ -362,6 +362,7 @@ struct ObjectChecker {
             }
             did_you_mean(diagnostic, step->copy_of->text, step->copy_of->span, steps);
             cx.report(std::move(diagnostic.note("a step is copied from one above it")));
+            object.is_damaged = typed.is_damaged = true;
             continue;
           }
           body = original->second->ast;

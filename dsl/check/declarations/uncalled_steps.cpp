@@ -71,13 +71,13 @@ void check_unfed_val(const ObjectInfo& model, const FnInfo& step, Context& cx) {
                 .help("give it the records to validate on: `val = … |> collate(…)`, or take the step away"));
 }
 
-/// W0511: a stream `val` of data that only models without `step val` are trained on.
-void check_unmeasured(Context& cx, DeclIndex index, const std::set<FnId>& called) {
+/// W0511: a stream `val` or `test` of data that only models without such a step are trained on.
+void check_unmeasured(Context& cx, DeclIndex index, const std::string& role, const std::set<FnId>& called) {
   const DataObject& data = cx.program.datas[index];
-  const auto stream_of = [&](const char* role) {
-    return std::ranges::find_if(data.streams, [&](const StreamDecl& one) { return one.role == role; });
+  const auto stream_of = [&](const std::string& wanted) {
+    return std::ranges::find_if(data.streams, [&](const StreamDecl& one) { return one.role == wanted; });
   };
-  const auto stream = stream_of("val");
+  const auto stream = stream_of(role);
   if (stream == data.streams.end() || stream->value.type.is_error()) return;
   if (stream_of("train") == data.streams.end()) return;
   const Object* trained = nullptr;
@@ -87,15 +87,23 @@ void check_unmeasured(Context& cx, DeclIndex index, const std::set<FnId>& called
     // A step that nothing calls may well be meant to measure.
     const bool measures = std::ranges::any_of(model.fns, [&](FnId id) {
       const Fn& fn = cx.program.fns[id];
-      return fn.role == FnRole::Step && (fn.name == kValRole || (!is_role(fn.name) && !called.contains(id)));
+      return fn.role == FnRole::Step && (fn.name == role || (!is_role(fn.name) && !called.contains(id)));
     });
     if (measures || model.is_damaged) return;
     trained = &model;
   }
   if (trained == nullptr) return;
-  cx.report(diag::unmeasured_stream(stream->span, "val")
-                .label(trained->span, "`{}` has no `step val`", trained->name)
-                .help("give the model a `step val`, or take the stream away"));
+  diagnostics::Diagnostic diagnostic = diag::unmeasured_stream(stream->span, role);
+  diagnostic.label(trained->span, "`{}` has no `step {}`", trained->name, role);
+  const bool has_val = std::ranges::any_of(trained->fns, [&](FnId id) {
+    return cx.program.fns[id].role == FnRole::Step && cx.program.fns[id].name == kValRole;
+  });
+  if (role == kTestRole && has_val) {
+    diagnostic.help("`step test = val` measures it as `val` is measured");
+  } else {
+    diagnostic.help("give the model a `step {}`, or take the stream away", role);
+  }
+  cx.report(std::move(diagnostic));
 }
 
 }  // namespace
@@ -105,7 +113,7 @@ void check_uncalled_steps(Context& cx) {
   for (DeclIndex i = 0; i < cx.program.datas.size(); ++i) {
     const Object& data = cx.program.datas[i].object;
     if (!data.is_damaged && !data.span.is_empty() && cx.graph.module_of(data.span.source) == 0)
-      check_unmeasured(cx, i, called);
+      for (const std::string_view role : {kValRole, kTestRole}) check_unmeasured(cx, i, std::string(role), called);
   }
   for (const auto& [place, object] : cx.declared.objects_of_kind) {
     // Another file may have an experiment with this model, and steps that call it.

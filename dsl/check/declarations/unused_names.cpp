@@ -42,7 +42,7 @@ struct Reads {
   }
   void operator()(const ast::Stmt& stmt) {
     if (const auto* assign = stmt.get<ast::Assign>(); assign && assign->target.get<ast::NameRef>() != nullptr)
-      return (*this)(assign->value);
+      return take_assigned(*assign, assign->target.get<ast::NameRef>()->name.text);
     if (const auto* log = stmt.get<ast::Log>()) {
       if (!log->value) names.insert(log->name.text);
       take(log->merge);
@@ -80,6 +80,12 @@ struct Reads {
   }
 
  private:
+  /// What `n = n + 1` reads of `n` is for `n` alone.
+  void take_assigned(const ast::Assign& assign, std::string_view target) {
+    const bool was_read = names.contains(target);
+    (*this)(assign.value);
+    if (!was_read) names.erase(target);
+  }
   void take_weights(const ast::Expr& expr) {
     if (const auto* list = expr.get<ast::List>()) {
       for (const ast::Expr& element : list->elements) take_weights(element);
@@ -245,7 +251,11 @@ void check_items(Context& cx, const ast::Decl& decl, const std::vector<ast::Item
       else
         warn(cx, member->name, "the member");
     }
-    if (const auto* state = item.get<ast::State>()) check_changed(cx, state->name, assigned);
+    if (const auto* state = item.get<ast::State>()) {
+      check_changed(cx, state->name, assigned);
+      if (object.kind == Kind::Metric && assigned.contains(state->name.text) && !is_named(state->name.text))
+        warn(cx, state->name, "the state");
+    }
     const auto* let = item.get<ast::Let>();
     const bool is_direction = let != nullptr && object.kind == Kind::Metric && let->name.text == "better";
     if (let != nullptr && !is_direction && !is_meant_unused(let->name.text) && !own.names.contains(let->name.text) &&

@@ -2,6 +2,7 @@
 
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/expressions.h"
+#include "dsl/check/walk.h"
 
 namespace ltr::check {
 
@@ -35,10 +36,34 @@ bool breaks_its_rule(const Wired& wired, const Experiment& experiment, Program& 
   });
 }
 
+/// W0418: a rate that is set stays, so that a schedule beside it ends there.
+void check_set_rates(Context& cx, const Object& model) {
+  const auto schedule_of = [&](const ExprView& optimizer) -> std::optional<ExprView> {
+    const auto* member = optimizer.get<node::Member>();
+    const auto own = std::ranges::find(model.members, member != nullptr ? member->name : "", &Member::name);
+    if (own == model.members.end() || own->kind != MemberKind::Optimizer) return std::nullopt;
+    const auto setting = std::ranges::find(own->settings, "schedule", [](const auto& one) { return one.first; });
+    return setting != own->settings.end() ? std::optional<ExprView>(setting->second) : std::nullopt;
+  };
+  for (const FnId id : model.fns) {
+    for_each_expr(cx.program.fns[id].body, cx.program, [&](const ExprView& expr) {
+      const auto* call = expr.get<node::Op>();
+      if (call == nullptr || call->op != library::Id::SetLr || call->args.empty()) return;
+      const ExprView optimizer = cx.at(call->args[0]);
+      if (const auto schedule = schedule_of(optimizer))
+        cx.report(
+            diag::ended_schedule(expr.span, cx.source_text(optimizer.span))
+                .label(schedule->span, "its schedule")
+                .help("a rate that follows rules of its own is a schedule, too: `schedule = FUNCTION` of the step"));
+    });
+  }
+}
+
 }  // namespace
 
 void check_learning_rates(Context& cx) {
   for (const Object& model : cx.program.models) {
+    check_set_rates(cx, model);
     for (const Member& member : model.members) {
       const auto rate = rate_of(member, cx);
       const auto value = rate ? evaluate(*rate, cx.program) : std::nullopt;

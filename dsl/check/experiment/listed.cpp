@@ -246,11 +246,24 @@ void check_taken(Context& cx, const Experiment& experiment) {
       return call != nullptr && call->op == wanted;
     };
   };
+  if (std::ranges::any_of(experiment.loggers, is_call_of(library::Id::TensorBoardLogger))) return;
+  const auto report = [&](Span span, const std::string& what) {
+    if (is_reported(cx, diagnostics::Code::W0411, span)) return;
+    cx.report(diag::not_taken(span, what).help("`TensorBoard()` does: list it under `loggers`"));
+  };
   const auto histograms = std::ranges::find_if(experiment.callbacks, is_call_of(library::Id::Histograms));
-  if (histograms == experiment.callbacks.end() || is_reported(cx, diagnostics::Code::W0411, histograms->span) ||
-      std::ranges::any_of(experiment.loggers, is_call_of(library::Id::TensorBoardLogger)))
-    return;
-  cx.report(diag::not_taken(histograms->span, "Histograms").help("`TensorBoard()` does: list it under `loggers`"));
+  if (histograms != experiment.callbacks.end()) report(histograms->span, "Histograms");
+  // Who lists no logger at all looks at the screen.
+  if (experiment.loggers.empty()) return;
+  for (const LogEntry& log : cx.program.logs) {
+    const bool is_its = log.owner == cx.program.models[experiment.model].name ||
+                        std::ranges::any_of(experiment.callbacks, [&](const Expr& one) {
+                          const auto* call = one.get<node::Call>();
+                          return call != nullptr && call->name == log.owner;
+                        });
+    if (is_its && (log.kind == "image" || log.kind == "histogram" || log.kind == "text"))
+      report(log.span, "log " + log.kind + " " + log.name);
+  }
 }
 
 namespace {

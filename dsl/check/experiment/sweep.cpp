@@ -87,7 +87,16 @@ Expr check_axis(const ast::Setting& setting, const Hparam& hparam, Scope& scope)
     const Type list = Type::list_of(std::move(element));
     Expr values = check_as(setting.value, list, scope, ("`" + hparam.name + "`").c_str());
     const auto* written = values.get<node::List>();
-    if (values.type.is_error() || written == nullptr || !written->elements.empty()) return values;
+    if (values.type.is_error() || written == nullptr) return values;
+    std::map<std::string, Span> seen;
+    for (const ExprId id : written->elements) {
+      const std::string text = cx.source_text(cx.at(id).span);
+      const auto [first, is_new] = seen.emplace(text, cx.at(id).span);
+      if (!is_new)
+        cx.report(diag::wrong_argument(cx.at(id).span, "`" + hparam.name + "` has the value " + text + " twice")
+                      .label(first->second, "first here"));
+    }
+    if (!written->elements.empty()) return values;
     cx.report(diag::wrong_argument(values.span, "there is no value in this list"));
     return error_at(values.span);
   }

@@ -61,6 +61,8 @@ void check_hook_fields(Context& cx, const Experiment& experiment);
 void check_hook_optimizers(Context& cx, const Experiment& experiment);
 /// E0504, E0515, E0309: the streams and fields that a listed callback shows are there.
 void check_shown(Context& cx, const Experiment& experiment);
+/// E0608: what a topology divides or recomputes is in the model that it is for.
+void check_divided_blocks(Context& cx, const Experiment& experiment);
 /// E0519: a stream that drops what is less than a batch has a batch.
 void check_no_batches(Context& cx, const Experiment& experiment);
 /// E0427, E0428, W0410, W0416: schedules fit the length of training.

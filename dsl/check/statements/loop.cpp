@@ -107,12 +107,35 @@ struct Asked {
   }
 };
 
+/// W0307: a loop whose rounds know nothing of each other, and that keeps what the last one makes.
+void look_at_kept(const ast::For& loop, Scope& scope) {
+  Asked asked;
+  std::map<std::string, Span> kept;
+  for (const ast::Stmt& statement : loop.body) {
+    const auto* assign = statement.get<ast::Assign>();
+    const auto* target = assign != nullptr ? assign->target.get<ast::NameRef>() : nullptr;
+    if (target == nullptr || assign->op != ast::AssignOp::Set) return;
+    asked(assign->value);
+    if (scope.find_local(target->name.text)) kept.emplace(target->name.text, statement.span);
+  }
+  if (std::ranges::any_of(asked.names, [&](const std::string& name) { return kept.contains(name); })) return;
+  for (const auto& [name, span] : kept)
+    scope.cx.report(diag::idle_loop(span, "each round gives `" + name + "` anew: the last one alone counts")
+                        .help("`{} += …` adds them up, `{} = [… for i in …]` keeps them all", name, name));
+}
+
 /// W0307: a loop that never ends once it has begun.
 void look_at_condition(const ast::While& loop, Scope& scope) {
   Asked asked;
   asked(loop.condition);
   const std::set<std::string> assigned = ast::assigned_names(loop.body);
-  const auto stays = [&](const std::string& name) { return scope.find_local(name) && !assigned.contains(name); };
+  const auto is_given = [&](const std::string& name) {
+    const bool is_param =
+        scope.owner != nullptr &&
+        std::ranges::any_of(scope.owner->params, [&](const ParamInfo& param) { return param.name == name; });
+    return is_param || scope.find_local(name) || scope.cx.program.find_hparam(name) != nullptr;
+  };
+  const auto stays = [&](const std::string& name) { return is_given(name) && !assigned.contains(name); };
   Find<ast::Return> leaves;
   for (const ast::Stmt& statement : loop.body) leaves(statement);
   if (asked.may_change || leaves.found || !std::ranges::all_of(asked.names, stays)) return;
@@ -135,6 +158,7 @@ Stmt check_for(const ast::Stmt& statement, const ast::For& loop, Scope& scope) {
     scope.cx.report(std::move(diagnostic));
     range.type = Type::error();
   }
+  if (!scope.cx.graph.modules[scope.module].is_library) look_at_kept(loop, scope);
   forget_assigned(loop.body, scope);
   scope.frames.emplace_back();
   ++scope.loop_depth;

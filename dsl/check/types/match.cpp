@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "dsl/check/expressions/expressions.h"
+#include "dsl/check/expressions/rounds.h"
 
 namespace ltr::check {
 
@@ -95,6 +96,26 @@ bool is_plain(const Requirement& requirement) {
   return requirement.is_size || (!requirement.use.is_empty() && requirement.bounds_left != requirement.bounds_right);
 }
 
+/// E0319 of a bound that does not hold in the first or the last round of the loops around.
+bool report_broken_round(const Requirement& bound, Span use, Scope& scope) {
+  const bool is_bound = bound.kind == Requirement::Kind::AtMost || bound.kind == Requirement::Kind::Less;
+  if (!is_bound || bound.is_size || scope.rounds.empty()) return false;
+  const Polynomial distance = bound.right - bound.left;
+  const std::optional<Extreme> least = extreme_of(distance, false, scope);
+  if (!least || least->when.empty()) return false;
+  Requirement there = bound;
+  there.left = Polynomial(0);
+  there.right = least->index;
+  if (decide(there, scope.cx) != Truth::False) return false;
+  if (is_told(distance, scope)) return true;
+  diagnostics::Diagnostic diagnostic =
+      diag::where_not_satisfied(use, bound.text, least->when + " in one of the rounds");
+  const Span asked_at = bound.use.is_empty() ? bound.origin : bound.use;
+  if (asked_at != use && !asked_at.is_empty()) diagnostic.label(asked_at, "required here");
+  scope.cx.report(std::move(diagnostic));
+  return true;
+}
+
 }  // namespace
 
 bool require(Requirement requirement, Span use, Scope& scope) {
@@ -116,6 +137,7 @@ bool require(Requirement requirement, Span use, Scope& scope) {
       return true;
     case Truth::Open: break;
   }
+  if (report_broken_round(requirement, use, scope)) return false;
   bool at_start = true, needs_data = false;
   for (const Polynomial* side : {&requirement.left, &requirement.right}) {
     for (const AtomId id : cx.program.atoms.deep_atoms(*side)) {

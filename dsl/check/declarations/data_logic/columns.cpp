@@ -9,7 +9,7 @@ namespace ltr::check {
 
 namespace {
 
-/// Takes back what is said of fields that the schema lacks, and the file has: it is the schema that calls one otherwise. Gives
+/// Takes back what is said of fields that the schema lacks, the batch too, and the file has: it is the schema that calls one otherwise. Gives
 /// back the name that the program asked for.
 std::optional<std::string> withdraw_fields(const std::vector<std::string>& stored, const Type& schema, Context& cx) {
   std::optional<std::string> asked;
@@ -18,9 +18,13 @@ std::optional<std::string> withdraw_fields(const std::vector<std::string>& store
                        [&](const TypeField& field) { return field.name == name; });
   };
   cx.sink->withdraw([&](const diagnostics::Diagnostic& one) {
-    if (one.code != diagnostics::Code::E0308) return false;
+    const bool is_of_batch = one.code == diagnostics::Code::E0501;
+    if (one.code != diagnostics::Code::E0308 && !is_of_batch) return false;
     const auto missing = std::find_if(stored.begin(), stored.end(), [&](const std::string& name) {
-      return !is_read(name) && one.message.ends_with(" has no `" + name + "`");
+      if (is_read(name)) return false;
+      return is_of_batch ? one.message.find("{" + name + ": ") != std::string::npos ||
+                               one.message.find(", " + name + ": ") != std::string::npos
+                         : one.message.ends_with(" has no `" + name + "`");
     });
     if (missing != stored.end()) asked = *missing;
     return missing != stored.end();

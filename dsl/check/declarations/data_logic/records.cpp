@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "dsl/check/declarations/data_logic/data_logic.h"
@@ -80,9 +81,17 @@ ExprIds inputs_of(const ExprView& stage, const DataObject& data, const Program& 
   return found;
 }
 
+/// Whether records are made by a function of their number: that, and not the numbers, is where they come from.
+bool makes_records(const ExprView& stream, const DataObject& data, const Program& program) {
+  const auto* map = stream.get<node::MapStage>();
+  return map != nullptr &&
+         library::info(stage_of(behind_lets(program.exprs[map->stream], data, program))).records == Records::Counted;
+}
+
 /// What a stream delivers: first exactly its records, then what these were chosen from.
 std::vector<ExprView> origins(const ExprView& expr, const DataObject& data, const Program& program) {
   const ExprView stream = behind_lets(expr, data, program);
+  if (makes_records(stream, data, program)) return {stream};
   const auto input = input_of(stream, program);
   const bool is_choice =
       stream.is<node::ListElement>() || stream.is<node::TupleElement>() || chooses(stage_of(stream)) || !input;
@@ -122,6 +131,7 @@ std::optional<std::string> overlap(const ExprView& one, const ExprView& other, c
   const auto is_part = [](const ExprView& choice) {
     return choice.is<node::ListElement>() || choice.is<node::TupleElement>();
   };
+  if (one.is<node::MapStage>() || other.is<node::MapStage>()) return std::nullopt;
   const auto from = chosen_from(one, data, cx.program), of_other = chosen_from(other, data, cx.program);
   if (!from || !of_other) return std::nullopt;
   const std::vector<ExprView> left = origins(*from, data, cx.program), right = origins(*of_other, data, cx.program);
@@ -202,6 +212,15 @@ std::optional<std::string> overlap(const std::vector<ExprView>& trained, const s
   return std::nullopt;
 }
 
+/// Whether both are made by one function from the number of the record, so that the larger holds those of the smaller.
+bool are_made_alike(const ExprView& one, const ExprView& other, const DataObject& data, const Program& program) {
+  if (!makes_records(one, data, program) || !makes_records(other, data, program)) return false;
+  if (*written_function(one) != *written_function(other)) return false;
+  const ExprView& left = behind_lets(program.exprs[one.get<node::MapStage>()->stream], data, program);
+  const ExprView& right = behind_lets(program.exprs[other.get<node::MapStage>()->stream], data, program);
+  return stage_of(left) == stage_of(right);
+}
+
 void check_split(Context& cx, const node::Op& split, const DataObject& data) {
   if (split.args.size() < 2) return;
   const ExprView written = cx.at(split.args[1]);
@@ -210,13 +229,27 @@ void check_split(Context& cx, const node::Op& split, const DataObject& data) {
   Counter counter{cx, data, {}};
   const auto records = counter.of(cx.at(split.args[0]));
   int64_t wanted = 0;
+  double share = 0;
   for (const ExprId id : parts->elements) {
     const ExprView& part = cx.at(id);
+    if (part.type.kind == Kind::Float) {
+      const auto value = evaluate(behind_lets(part, data, cx.program), cx.program);
+      if (!value) return;
+      share += value->real;
+      continue;
+    }
     if (part.type.kind != Kind::Int) return;
     const auto count = counter.number(part);
     if (!count) return;
     wanted += *count;
   }
+  const size_t count = parts->elements.size();
+  if (share > 0 && share < 1 - 1e-6 && count > 1)
+    return cx.report(diag::left_records(written.span, std::to_string(std::lround(share * 100)) + " % of the records")
+                         .help("shares that add up to 1 take all; what is left out on purpose is a part of its own"));
+  if (wanted == 100 && count > 1 && records && *records > wanted)
+    return cx.report(diag::left_records(written.span, "100 of " + std::to_string(*records) + " records")
+                         .help("whole numbers are records, and shares are fractions: `split([0.8, 0.2])`"));
   if (!records || wanted <= *records) return;
   diagnostics::Diagnostic diagnostic =
       diag::split_too_large(written.span, std::to_string(wanted), std::to_string(*records));
@@ -251,6 +284,13 @@ void check_same_records(Context& cx, const DataObject& data) {
                     .label(train->value.span, "trained on here")
                     .note("what is measured on them says nothing about other records")
                     .help("keep some records for evaluation: `split([0.9, 0.1], seed = 1)`"));
+    } else if (are_made_alike(trained.front(), measured.front(), data, cx.program)) {
+      cx.report(
+          diag::shared_records(stream.value.span, name, "train")
+              .label(train->value.span, "trained on here")
+              .note("both begin with the record of number 0: the larger holds those of the smaller")
+              .help(
+                  "make all at once, and take them apart: `let parts = synthetic(1200, make) |> split([1000, 200])`"));
     } else if (const auto why = overlap(trained, measured, data, cx)) {
       cx.report(
           diag::shared_records(stream.value.span, name, "train")

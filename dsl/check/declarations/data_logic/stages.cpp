@@ -20,11 +20,20 @@ Span stage_span(const Context& cx, const ExprView& stage) {
   return {pipe->source, pipe->begin + uint32_t(word), pipe->end};
 }
 
+/// Whether a split or its like draws which record goes where.
+bool is_drawn(const node::Op& stage, Id with_seed, size_t seed, const Program& program) {
+  return stage.op == with_seed && stage.args.size() > seed && !program.exprs[stage.args[seed]].is<node::NoneConst>();
+}
+bool is_drawn(const node::Op& stage, const Program& program) {
+  return is_drawn(stage, Id::SplitStream, 2, program) || is_drawn(stage, Id::Folds, 3, program);
+}
+
 /// Where records in front of a stage are mixed, if nothing has joined them to larger ones before that.
 std::optional<ExprView> mixed_rows(const ExprView& expr, const DataObject& data, const Program& program) {
   const ExprView& stream = behind_lets(expr, data, program);
   const Records records = library::info(stage_of(stream)).records;
-  if (records == Records::Mixed) return stream;
+  const auto* stage = stream.get<node::Op>();
+  if (records == Records::Mixed || (stage != nullptr && is_drawn(*stage, program))) return stream;
   if (records == Records::Packed || records == Records::Windows || records == Records::Joined) return std::nullopt;
   const auto input = input_of(stream, program);
   return input ? mixed_rows(program.exprs[*input], data, program) : std::nullopt;
@@ -42,17 +51,13 @@ std::optional<ExprView> overlapping_windows(const ExprView& expr, const DataObje
   const auto* stage = stream.get<node::Op>();
   if (stage != nullptr && stage->op == Id::Window) {
     const auto rows = number_of(*stage, 1, data, program), stride = number_of(*stage, 2, data, program);
-    return rows && stride && *stride < *rows ? std::optional(stream) : std::nullopt;
+    // Windows of a length that is given are longer than one row.
+    return stride && *stride < rows.value_or(2) ? std::optional(stream) : std::nullopt;
   }
   const Records records = library::info(stage_of(stream)).records;
   if (records == Records::Batches || records == Records::Packed || records == Records::Joined) return std::nullopt;
   const auto input = input_of(stream, program);
   return input ? overlapping_windows(program.exprs[*input], data, program) : std::nullopt;
-}
-
-/// Whether a split or its like draws which record goes where.
-bool is_drawn(const node::Op& stage, Id with_seed, size_t seed, const Program& program) {
-  return stage.op == with_seed && stage.args.size() > seed && !program.exprs[stage.args[seed]].is<node::NoneConst>();
 }
 
 void find_windows(Context& cx, const ExprView& expr, const DataObject& data) {
@@ -61,12 +66,18 @@ void find_windows(Context& cx, const ExprView& expr, const DataObject& data) {
   if (stage == nullptr || stage->args.empty()) return;
   const ExprView input = cx.at(stage->args[0]);
   if (stage->op == Id::Window) {
-    if (const auto mixed = mixed_rows(input, data, cx.program))
-      cx.report(diag::windows_of_mixed(stage_span(cx, expr))
-                    .label(stage_span(cx, *mixed), "mixed here")
-                    .help("put `{}` behind `window`: whole windows are mixed then",
-                          std::string(library::info(stage_of(*mixed)).name)));
-  } else if (is_drawn(*stage, Id::SplitStream, 2, cx.program) || is_drawn(*stage, Id::Folds, 3, cx.program)) {
+    if (const auto mixed = mixed_rows(input, data, cx.program)) {
+      const std::string name(library::info(stage_of(*mixed)).name);
+      diagnostics::Diagnostic diagnostic = diag::windows_of_mixed(stage_span(cx, expr));
+      diagnostic.label(stage_span(cx, *mixed), "mixed here");
+      if (library::info(stage_of(*mixed)).records == Records::Mixed) {
+        diagnostic.help("put `{}` behind `window`: whole windows are mixed then", name);
+      } else {
+        diagnostic.help("without a seed `{}` takes the rows in their order", name);
+      }
+      cx.report(std::move(diagnostic));
+    }
+  } else if (is_drawn(*stage, cx.program)) {
     if (const auto windows = overlapping_windows(input, data, cx.program))
       cx.report(
           diag::overlapping_windows(stage_span(cx, expr), std::string(library::info(stage->op).name))
