@@ -268,6 +268,9 @@ TEST_CASE("gradients of norms are autograd's") {
   const std::vector<Given> added = {{{3, 4, 2, 3}}, {{4}}};
   compare(
       {"group_norm with a bias", added, [](const Tensors& x) { return square(group_norm(x[0], 2, {}, x[1], 1e-5)); }});
+  compare({"group_norm by columns of weights", {{{3, 4, 2, 3}}, {{4, 2}}}, [](const Tensors& x) {
+             return square(group_norm(x[0], 2, select(x[1], 1, 1), select(x[1], 1, 0), 1e-5));
+           }});
   compare({"instance_norm with a bias", added,
            [](const Tensors& x) { return square(instance_norm(x[0], {}, x[1], 1e-5)); }});
   compare({"rms_norm", {{{2, 3, 6}}, {{6}}}, [](const Tensors& x) { return square(rms_norm(x[0], x[1], 1e-6)); }});

@@ -2,6 +2,7 @@
 
 // The ops of random steps, by rooms as `cpu/lower/` has them. Each takes what fits from the step, or has it given.
 
+#include "runtime/plan/random_layers.h"
 #include "runtime/plan/random_losses.h"
 #include "runtime/plan/random_numbers.h"
 #include "runtime/plan/random_step.h"
@@ -15,8 +16,31 @@ using Maker = void (*)(RandomStep& s);
 
 inline void make_function(RandomStep& s) {
   using Function = Tensor (*)(const Tensor&);
-  static constexpr Function kAny[] = {relu, relu6,   silu, mish, selu,   hardswish, logsigmoid, abs,   exp,  sin,  cos,
-                                      tanh, sigmoid, erf,  sign, square, clone,     stop_grad,  floor, ceil, round};
+  static constexpr Function kAny[] = {relu,
+                                      relu6,
+                                      silu,
+                                      mish,
+                                      selu,
+                                      hardswish,
+                                      logsigmoid,
+                                      abs,
+                                      exp,
+                                      sin,
+                                      cos,
+                                      tanh,
+                                      sigmoid,
+                                      erf,
+                                      sign,
+                                      square,
+                                      clone,
+                                      stop_grad,
+                                      floor,
+                                      ceil,
+                                      round,
+                                      neg,
+                                      [](const Tensor& x) { return tracked(stop_grad(x)); },
+                                      [](const Tensor& x) { return to(to(x, DType::F64), DType::Float); },
+                                      [](const Tensor& x) { return to(to(x, DType::F32), DType::Float); }};
   static constexpr Function kAbove[] = {log, log1p, sqrt, rsqrt};
   const Tensor x = s.any();
   s.keep(s.rng.chance(0.2) ? s.rng.one_of(kAbove)(s.above_zero(x)) : s.rng.one_of(kAny)(x));
@@ -44,13 +68,19 @@ inline void make_binary(RandomStep& s) {
   const Tensor x = s.any(), y = s.beside(x);
   if (s.rng.chance(0.1)) return s.keep(div(x, s.above_zero(y)));
   if (s.rng.chance(0.1)) return s.keep(pow(s.above_zero(x), y));
+  if (s.rng.chance(0.05)) return s.keep(remainder(x, s.above_zero(y)));
   s.keep(s.rng.chance(0.5) ? s.rng.one_of(kFunctions)(x, y) : s.rng.one_of(kFunctions)(y, x));
 }
 
 inline void make_number(RandomStep& s) {
   const Tensor x = s.any();
   const Scalar number = s.rng.chance(0.3) ? Scalar(s.rng.from(1, 3)) : Scalar(s.rng.real(-1.5, 1.5));
-  switch (s.rng.from(0, 9)) {
+  switch (s.rng.from(0, 14)) {
+    case 10: return s.keep(mul(number, x));
+    case 11: return s.keep(maximum(number, x));
+    case 12: return s.keep(minimum(x, number));
+    case 13: return s.keep(remainder(x, Scalar(s.rng.real(0.3, 2))));
+    case 14: return s.keep(remainder(number, s.above_zero(x)));
     case 0: return s.keep(add(number, x));
     case 1: return s.keep(sub(x, number));
     case 2: return s.keep(sub(number, x));
@@ -67,9 +97,20 @@ inline void make_number(RandomStep& s) {
 inline void make_condition(RandomStep& s) {
   using Function = Tensor (*)(const Tensor&, const Tensor&);
   static constexpr Function kFunctions[] = {lt, le, gt, ge, ne, eq};
+  static constexpr Tensor (*kOfNumbers[])(const Tensor&, Scalar) = {lt, le, gt, ge, ne, eq, logical_and, logical_or};
+  static constexpr Tensor (*kBehindNumbers[])(Scalar, const Tensor&) = {lt, le, gt,          ge,
+                                                                        ne, eq, logical_and, logical_or};
   const Tensor x = s.any(), y = s.beside(x), is = s.condition(x);
   const Scalar number(s.rng.real(-0.5, 0.5));
-  switch (s.rng.from(0, 8)) {
+  switch (s.rng.from(0, 11)) {
+    case 9:
+    case 10: {
+      Tensor found = isfinite(x);
+      for (const auto function : kOfNumbers) found = logical_and(found, function(x, number));
+      for (const auto function : kBehindNumbers) found = logical_or(function(number, x), found);
+      return s.keep(found);
+    }
+    case 11: return s.keep(isfinite(x));
     case 0: return s.keep(s.rng.one_of(kFunctions)(x, y));
     case 1: return s.keep(logical_and(is, lt(x, number)));
     case 2: return s.keep(logical_or(ge(x, number), is));
@@ -114,10 +155,16 @@ inline void make_view(RandomStep& s) {
     case 4: return s.keep(axes_of(x) < 4 ? unsqueeze(x, s.rng.from(-axes_of(x) - 1, axes_of(x))) : squeeze(x, {}));
     case 5: {
       Ints sizes = sizes_of(x);
+      int64_t room = 50000 / std::max<int64_t>(count_of(x), 1);
+      const auto wide = [&](int64_t size) {
+        if (size > room) return int64_t(1);
+        room /= size;
+        return size;
+      };
       for (int64_t& one : sizes) {
-        if (one == 1) one = s.rng.pick({1, 3, s.batch});
+        if (one == 1) one = wide(s.rng.pick({1, 3, s.batch}));
       }
-      if (sizes.size() < 4 && s.rng.chance(0.5)) sizes.insert(sizes.begin(), s.rng.pick({2, s.batch}));
+      if (sizes.size() < 4 && s.rng.chance(0.5)) sizes.insert(sizes.begin(), wide(s.rng.pick({2, s.batch})));
       return s.keep(expand(x, sizes));
     }
     case 6: {
@@ -157,7 +204,10 @@ inline void make_moved(RandomStep& s) {
     case 5:
       return axes_of(x) < 2 ? void()
                             : s.keep(s.rng.chance(0.5) ? tril(x, s.rng.from(-1, 1)) : triu(x, s.rng.from(-1, 1)));
-    case 6: return axes_of(x) < 2 || s.size(x, 0) != s.size(x, 1) ? void() : s.keep(diagonal(x, 0, 0, 1));
+    case 6: {
+      const int64_t size = std::min<int64_t>(s.size(x, 0), 40);
+      return s.keep(diagonal(axes_of(x) > 1 && s.size(x, 0) == s.size(x, 1) ? x : s.leaf({size, size, 2}), 0, 0, 1));
+    }
     case 7: {
       if (s.rng.chance(0.5) || axes_of(x) < 2)
         return s.keep(pad(x, {s.rng.from(0, 3), s.rng.from(-1, 3)}, "constant", s.rng.real(-1, 1)));
@@ -168,7 +218,8 @@ inline void make_moved(RandomStep& s) {
     }
     default: {
       const Tensor image = s.some(4);
-      if (s.size(image, 1) % 4 == 0 && s.rng.chance(0.5)) return s.keep(pixel_shuffle(image, 2));
+      if (s.rng.chance(0.4))
+        return s.keep(pixel_shuffle(s.size(image, 1) % 4 == 0 ? image : s.leaf({s.batch, 8, 3, 2}), 2));
       static constexpr const char* kModes[] = {"nearest", "bilinear", "bicubic"};
       const Str mode = s.rng.one_of(kModes);
       return s.keep(
@@ -184,7 +235,7 @@ inline void make_reduction(RandomStep& s) {
   const Option<int64_t> dim = s.axis_or_all(x);
   const bool kept = s.rng.chance(0.5);
   const int64_t wide = dim ? s.size(x, *dim) : count_of(x);
-  switch (s.rng.from(0, 13)) {
+  switch (s.rng.from(0, 14)) {
     case 0:
     case 1: return s.keep(sum(x, dim, kept));
     case 2:
@@ -197,9 +248,13 @@ inline void make_reduction(RandomStep& s) {
     case 9: return s.keep(to(argmin(x, dim, kept), DType::Float));
     case 10: return s.keep(logsumexp(x, dim, kept));
     case 11: return s.keep(norm(s.above_zero(x), double(s.rng.from(1, 3)), dim, kept));
+    case 14:
+      if (!dim) return;
+      return s.keep(s.rng.chance(0.5) ? cumprod(x, *dim) : logcumsumexp(x, *dim));
     case 12: {
       const Tensor is = s.condition(x);
-      return s.keep(s.rng.chance(0.5) || axes_of(is) == 0 ? any(is, {}, kept) : all(is, s.axis(is), kept));
+      const Option<int64_t> along = s.axis_or_all(is);
+      return s.keep(s.rng.chance(0.5) ? any(is, along, kept) : all(is, along, kept));
     }
     default: return dim ? s.keep(cumsum(x, *dim)) : s.keep(prod(x, dim, kept));
   }
@@ -213,7 +268,10 @@ inline void make_rows(RandomStep& s) {
     case 1: return s.keep(log_softmax(x, axis));
     case 2: return s.keep(std::get<0>(topk(x, s.rng.from(1, s.size(x, axis)), axis)));
     case 3: return s.keep(std::get<0>(sort(x, axis, s.rng.chance(0.5))));
-    default: return s.size(x, -1) % 2 != 0 ? void() : s.keep(s.rng.chance(0.5) ? glu(x) : swiglu(x));
+    default: {
+      const Tensor both = s.size(x, -1) % 2 == 0 ? x : cat({x, s.leaf(sizes_of(x))}, -1);
+      return s.keep(s.rng.chance(0.5) ? glu(both) : swiglu(both));
+    }
   }
 }
 
@@ -243,7 +301,11 @@ inline void make_product(RandomStep& s) {
       return s.keep(s.rng.chance(0.5) ? matmul(x, y) : matmul(y, x));
     }
     case 5: {
-      if (axes_of(x) != 2) return;
+      if (axes_of(x) != 2) {
+        const Tensor many = axes_of(x) == 3 ? x : s.leaf({s.batch, 3, depth}),
+                     y = s.leaf({s.size(many, 0), depth, columns}, -size, size);
+        return s.keep(s.rng.chance(0.5) ? bmm(many, y) : einsum("bij,bjk->bik", {many, y}));
+      }
       return s.keep(einsum(s.rng.chance(0.5) ? "ij,kj->ik" : "ij,kj->ki", {x, s.leaf({columns, depth}, -size, size)}));
     }
     default: {
@@ -390,37 +452,6 @@ inline void make_norm(RandomStep& s) {
   }
 }
 
-// ---- one moment after the other
-
-inline void make_recurrent(RandomStep& s) {
-  const Tensor x = s.some(3, 3);
-  const int64_t records = s.size(x, 0), inputs = s.size(x, 2), units = s.rng.pick({1, 3, 8, 17});
-  const auto state = [&] { return s.leaf({records, units}); };
-  const auto weight = [&](int64_t gates, int64_t of) { return s.leaf({gates * units, of}, -0.4, 0.4); };
-  const auto bias = [&](int64_t gates) { return s.leaf({gates * units}, -0.4, 0.4); };
-  const bool has_bias = s.rng.chance(0.6), reverse = s.rng.chance(0.5);
-  switch (s.rng.from(0, 2)) {
-    case 0: {
-      const auto [y, h, c] = lstm(x, state(), state(), weight(4, inputs), weight(4, units),
-                                  has_bias ? bias(4) : Tensor(), has_bias ? bias(4) : Tensor(), reverse);
-      if (s.rng.chance(0.8)) s.keep(y);
-      s.keep(h);
-      return s.keep(c);
-    }
-    case 1: {
-      const auto [y, h] = gru(x, state(), weight(3, inputs), weight(3, units), has_bias ? bias(3) : Tensor(),
-                              has_bias ? bias(3) : Tensor(), reverse);
-      if (s.rng.chance(0.8)) s.keep(y);
-      return s.keep(h);
-    }
-    default: {
-      const auto [y, h] = rnn(x, state(), weight(1, inputs), weight(1, units), {}, {}, "tanh", reverse);
-      s.keep(h);
-      return s.keep(y);
-    }
-  }
-}
-
 // ---- by an index
 
 inline void make_indexed(RandomStep& s) {
@@ -458,13 +489,12 @@ inline void make_indexed(RandomStep& s) {
   }
 }
 
-inline void grow(RandomStep& step) {
-  static constexpr Maker kMakers[] = {make_function,  make_function,    make_set_function, make_binary,  make_binary,
-                                      make_number,    make_condition,   make_view,         make_view,    make_moved,
-                                      make_reduction, make_reduction,   make_rows,         make_product, make_product,
-                                      make_attention, make_convolution, make_pool,         make_norm,    make_norm,
-                                      make_recurrent, make_indexed,     make_loss,         make_draw,    make_whole};
-  step.rng.one_of(kMakers)(step);
-}
+/// Some more often than others, as programs have them.
+inline constexpr Maker kMakers[] = {
+    make_function,  make_function,  make_set_function, make_binary,    make_binary,      make_number,    make_number,
+    make_condition, make_condition, make_view,         make_view,      make_moved,       make_reduction, make_reduction,
+    make_rows,      make_product,   make_product,      make_attention, make_convolution, make_volume,    make_pool,
+    make_norm,      make_norm,      make_recurrent,    make_indexed,   make_loss,        make_pair_loss, make_draw,
+    make_constant,  make_whole,     make_counts};
 
 }  // namespace ltr::plan::random_step

@@ -53,8 +53,10 @@ struct Leaf {
 /// What a step has so far, and where its next op takes operands from.
 class RandomStep {
  public:
-  explicit RandomStep(uint64_t seed)
-      : rng(seed), is_large(rng.chance(0.1)), batch(is_large ? rng.pick({16, 64, 300}) : rng.from(1, 12)) {}
+  explicit RandomStep(uint64_t seed, bool may_be_large = true)
+      : rng(seed),
+        is_large(rng.chance(0.1) && may_be_large),
+        batch(is_large ? rng.pick({16, 64, 300}) : rng.from(1, 12)) {}
 
   Rng rng;
   Recorder recorder;
@@ -82,17 +84,17 @@ class RandomStep {
   Tensor leaf(const Ints& sizes, double low = -1, double high = 1) {
     at::Tensor numbers = drawn(sizes, low, high);
     const bool is_kept = rng.chance(0.5);
-    if (is_kept && sizes.size() >= 2 && rng.chance(0.3))
-      numbers = numbers.transpose(0, -1).contiguous().transpose(0, -1);
+    if (is_kept && rng.chance(0.3)) numbers = elsewhere(numbers);
     const Tensor tensor = give(numbers.set_requires_grad(rng.chance(0.9)));
     add_leaf(tensor, is_kept);
     return tensor;
   }
   /// A weight that the step writes.
   Tensor buffer(const at::Tensor& numbers) {
-    const Tensor tensor = give(numbers.clone());
+    const at::Tensor typed = numbers.is_floating_point() ? numbers.to(aten(DType::Float)) : numbers;
+    const Tensor tensor = give(typed.clone());
     add_leaf(tensor, true);
-    leaves.back().restored = numbers;
+    leaves.back().restored = typed;
     return tensor;
   }
   /// Whole numbers in [low, high].
@@ -173,7 +175,18 @@ class RandomStep {
   at::Tensor drawn(const Ints& sizes, double low, double high) {
     at::Tensor numbers = at::empty(sizes);
     for (int64_t i = 0; i < numbers.numel(); ++i) numbers.data_ptr<float>()[i] = float(rng.real(low, high));
-    return numbers;
+    return numbers.to(aten(DType::Float));
+  }
+  /// With other strides: those of a transposed matrix, of a part of something larger, or 0.
+  at::Tensor elsewhere(const at::Tensor& numbers) {
+    const int64_t axes = numbers.dim(), last = axes - 1;
+    if (axes >= 2 && rng.chance(0.4)) return numbers.transpose(0, -1).contiguous().transpose(0, -1);
+    if (axes == 0 || numbers.numel() == 0) return numbers;
+    if (rng.chance(0.7)) {
+      const int64_t size = numbers.size(last), step = rng.from(1, 2), begin = rng.from(0, 3);
+      return at::cat({numbers, numbers, numbers, numbers, numbers}, last).slice(last, begin, begin + size * step, step);
+    }
+    return numbers.narrow(0, 0, 1).expand_as(numbers);
   }
   void add_leaf(const Tensor& tensor, bool is_kept) {
     const Str name = fmt::format("x{}", leaves.size());

@@ -15,19 +15,23 @@ TOLERANCE = 1e-4
 # Of 100 steps in bf16, where the other back end keeps each result of a product in bf16 and a plan keeps it in f32: the first loss, and the mean
 # of those of training. A loss of one late batch is no measure: both back ends are there as far from f32 as from each other.
 BF16_TOLERANCE, BF16_MEAN_TOLERANCE = 1e-3, 2e-2
-LIMITS = ("--steps", 12, "--limit-val", 3, "--set", "trainer.log_every=1")
-# Adadelta's first steps divide by what a gradient was squared, and enlarge a last bit: few of them. Of images fewer too: a last bit
-# at the kink of a relu, or between two of a pool, is a step of its own.
-BF16_LIMITS = ("--precision", "bf16", "--steps", 100, "--limit-val", 1, "--set", "trainer.log_every=10")
+# What grows from a last bit shows in a hundred steps, and few samples make as many of them as many do.
+HUNDRED = ("--steps", 100, "--limit-val", 1, "--set", "trainer.log_every=1")
 EXAMPLE_RUNS = {
-    "iris": ("--epochs", 6), "mnist": ("--steps", 8, *LIMITS[2:]), "keras_cnn": ("--steps", 5, *LIMITS[2:]), "forecast": ("--epochs", 4), "gan": LIMITS,
-    "char_gpt": (*LIMITS, "--dropout", 0.2)}
+    "iris": (), "mnist": ("--size", 16), "forecast": (),
+    "char_gpt": ("--size", 4, "--D", 32, "--layers", 2, "--heads", 2, "--T", 32, "--dropout", 0.2)}
+# Adadelta's first steps divide by what a gradient was squared, and two networks that play against each other answer one another's last bits:
+# each step multiplies a difference. Of these a hundred steps are compared in f64, where a plan has the same graph and the same gradients
+# with LibTorch's sums. In f32 so many steps are within TOLERANCE, and none is farther than LARGEST.
+CHAOTIC_RUNS = {"keras_cnn": (("--size", 8), 10), "gan": (("--set", "data.size=16"), 10)}
+LARGEST = 0.5
+BF16_LIMITS = ("--precision", "bf16", *HUNDRED)
 
 PROGRAM = """ltr 1
 data Points() {
   batch[B] { x: float[B, 4], y: i64[B] }
   fn point(s: {i: int}) -> {x: float[4], y: i64} = (x = stack([sin(0.3 * s.i), cos(0.7 * s.i), sin(1.1 * s.i), 0.5]), y = s.i % 3)
-  train = synthetic(160, point) |> shuffle(1) |> collate(8)
+  train = synthetic(200, point) |> shuffle(1) |> collate(8)
   val = synthetic(30, point) |> collate(8)
 }
 block Body() {
@@ -53,6 +57,7 @@ model Net() {
     minimize loss
     log loss
     log acc = accuracy(logits, y) on epoch
+    log mask = sum(where(dropout(ones(32, 16), 0.3) > 0, arange(512).to(float).reshape(32, 16), 0.0))
     every 4 steps { log often = mean(logits) }
   }
   step val[B](x: float[B, 4], y: i64[B]) {
@@ -203,6 +208,9 @@ REFUSED = {
     "matrix": ("train", "minimize mean(svdvals(net(x)))", "the gradient of `svdvals` has no plan"),
 }
 
+# Of these a run that was stopped goes on: one is known before the run, one shows late, one has no gradient. The others go the same ways.
+RESUMED = ("item", "count", "rule")
+
 UNPLANNED = re.findall(r'^LTR_UNPLANNED\(\w+, "(.*)"\)$', (SOURCE / "runtime/tables/unplanned.def").read_text(), re.M)
 KERNELS = """#include "ltr/extern.h"
 ltr::Tensor twice(const ltr::Tensor& x) {
@@ -229,35 +237,68 @@ KNOWN = {
 }
 
 
-def compare(title, program, folder, *options, losses_only=False):
-    """Both back ends on the same program; values are equal within TOLERANCE."""
-    found = {}
+def both(title, program, folder, *options):
+    """The rows of both back ends, or nothing if one of them did not run."""
+    found = []
     for backend in ("native", "torch"):
         out = folder / f"{title}-{backend}"
         result = run(program, "fit", "--no-bar", "--threads", 1, "--out", out, "--backend", backend, *options, cwd=EXAMPLES)
         if not check(f"{title}: {backend} runs", result.returncode == 0, result.text):
-            return
-        found[backend] = rows(out)
-        if losses_only:  # Which class is the likeliest one may hang on a last bit.
-            found[backend] = [{name: row[name] for name in row if "loss" in name} for row in found[backend]]
-    worst = farthest(found["native"], found["torch"])
-    check(f"{title}: {len(found['torch'])} rows are equal within {TOLERANCE}", found["torch"] and worst <= TOLERANCE, worst)
+            return None
+        found.append(rows(out))
+    return found
 
 
-def compare_narrow(title, program, folder):
+def losses_of(found):
+    """Which class is the likeliest one may hang on a last bit: losses alone."""
+    return [[{name: row[name] for name in row if "loss" in name} for row in one] for one in found]
+
+
+def steps_of(found):
+    """Rows of training, of which each is a step."""
+    return sum(any(name.startswith("train/") for name in row) for row in found[1])
+
+
+def compare(title, program, folder, *options, losses_only=False, least=1):
+    """Both back ends on the same program; values of at least so many steps are equal within TOLERANCE. Returns the rows."""
+    found = both(title, program, folder, *options)
+    if found is None:
+        return None
+    steps = steps_of(found)
+    worst = farthest(*(losses_of(found) if losses_only else found))
+    check(f"{title}: {steps} steps are equal within {TOLERANCE}", steps >= least and worst <= TOLERANCE, (steps, worst))
+    return found
+
+
+def compare_chaotic(title, program, folder, options, near):
+    """Of steps that multiply differences."""
+    compare(f"{title} in f64", program, folder, "--precision", "f64", *HUNDRED, *options, losses_only=True, least=100)
+    found = both(title, program, folder, *HUNDRED, *options)
+    if found is None:
+        return
+    ours, theirs = losses_of(found)
+    worst = farthest(ours[:near], theirs[:near])
+    check(f"{title}: {near} steps are equal within {TOLERANCE}", worst <= TOLERANCE, worst)
+    worst = farthest(ours, theirs)
+    check(f"{title}: {steps_of(found)} steps are equal within {LARGEST}", steps_of(found) >= 100 and worst <= LARGEST, worst)
+
+
+def compare_narrow(title, program, folder, *options):
     """Both back ends in bf16."""
-    found = {}
-    for backend in ("native", "torch"):
-        out = folder / f"{title}-{backend}"
-        result = run(program, "fit", "--no-bar", "--threads", 1, "--out", out, "--backend", backend, *BF16_LIMITS, cwd=EXAMPLES)
-        if not check(f"{title}: {backend} runs", result.returncode == 0, result.text):
-            return
-        found[backend] = rows(out)
-    for name in {name for row in found["torch"] for name in row if name.startswith("train/") and name.endswith("loss")}:
-        ours, theirs = ([row[name] for row in found[backend] if name in row] for backend in ("native", "torch"))
+    found = both(title, program, folder, *BF16_LIMITS, *options)
+    if found is None:
+        return
+    for name in {name for row in found[1] for name in row if name.startswith("train/") and name.endswith("loss")}:
+        ours, theirs = ([row[name] for row in one if name in row] for one in found)
         check(f"{title}: {name} begins equal within {BF16_TOLERANCE}", abs(ours[0] / theirs[0] - 1) <= BF16_TOLERANCE, (ours[0], theirs[0]))
         means = [sum(losses) / len(losses) for losses in (ours, theirs)]
         check(f"{title}: its means are equal within {BF16_MEAN_TOLERANCE}", abs(means[0] / means[1] - 1) <= BF16_MEAN_TOLERANCE, means)
+
+
+def masks(found):
+    """Sums of the places that a mask of 512 keeps: whole numbers, the same only for the same masks, whoever sums them."""
+    ours, theirs = ([row["train/mask"] for row in one if "train/mask" in row] for one in found)
+    check(f"net: {len(theirs)} masks of dropout are equal", len(theirs) >= 100 and len(set(theirs)) > 90 and ours == theirs, (ours[:3], theirs[:3]))
 
 
 def goes_on(program, folder):
@@ -300,6 +341,8 @@ def refusals(folder):
         said = [line for line in result.text.splitlines() if f"step {step} runs op by op: it " in line]
         check(f"{name}: auto runs it, and says so once", result.returncode == 0 and len(said) == 1 and reason in said[0] and place in said[0],
               result.text)
+        if name not in RESUMED:
+            continue
         fit(program, out, "--backend", "auto", "--epochs", 1)
         result = fit(program, out, "--backend", "auto", "--resume", newest(out))
         check(f"{name}: stopped and gone on with it is the same bits", result.returncode == 0 and
@@ -327,34 +370,40 @@ def main():
         folder = pathlib.Path(path)
         for name, options in EXAMPLE_RUNS.items():
             program = build(EXAMPLES / f"{name}.ltr", folder)
-            compare(name, program, folder, *options, losses_only=True)
-            compare_narrow(f"{name} in bf16", program, folder)
+            compare(name, program, folder, *HUNDRED, *options, losses_only=True, least=100)
+            compare_narrow(f"{name} in bf16", program, folder, *options)
+        for name, (options, near) in CHAOTIC_RUNS.items():
+            program = build(EXAMPLES / f"{name}.ltr", folder)
+            compare_chaotic(name, program, folder, options, near)
+            compare_narrow(f"{name} in bf16", program, folder, *options)
         source = folder / "net.ltr"
         source.write_text(PROGRAM + MODEL)
         program = build(source, folder)
-        compare("net", program, folder)
+        found = compare("net", program, folder, least=100)
+        if found is not None:
+            masks(found)
         compare("net in f64", program, folder, "--precision", "f64")
         compare("net with windows of two batches", program, folder, "--set", "trainer.accumulate=2")
         goes_on(program, folder)
         source = folder / "rows.ltr"
         source.write_text(ROWS)
-        compare("rows", build(source, folder), folder)
+        compare("rows", build(source, folder), folder, "--epochs", 100, "--steps", 100, least=100)
         source = folder / "table.ltr"
         source.write_text(TABLE)
         program = build(source, folder)
-        compare("table", program, folder)
+        compare("table", program, folder, "--epochs", 7, least=100)
         compare("table with windows of two batches", program, folder, "--set", "trainer.accumulate=2")
         compare("table with norms", program, folder, "--set", "trainer.check_grads=true")
         source = folder / "ops.ltr"
         source.write_text(OPS)
         program = build(source, folder)
-        compare("ops", program, folder)
+        compare("ops", program, folder, "--epochs", 9, least=100)
         result = run(program, "describe", "--plan")
         check("ops: all of it has kernels", "step train, batches of 8: " in result.text and "  LibTorch " not in result.text, result.text)
         source = folder / "matrices.ltr"
         source.write_text(MATRICES)
         matrices = build(source, folder)
-        compare("matrices", matrices, folder)
+        compare("matrices", matrices, folder, "--epochs", 9, least=100)
         for precision in ("f64", "bf16", "bf16_pure"):
             result = fit(matrices, folder / f"matrices-{precision}", "--precision", precision)
             check(f"matrices: runs in {precision}", result.returncode == 0, result.text)
@@ -364,7 +413,7 @@ def main():
         check("another back end is R2003", result.returncode == 2 and "auto, native or torch" in result.text, result.text)
         manual = folder / "manual.ltr"
         manual.write_text(PROGRAM + MANUAL)
-        compare("manual", build(manual, folder), folder)
+        compare("manual", build(manual, folder), folder, "--epochs", 4, least=100)
         refusals(folder)
         known_before(folder)
     finish()

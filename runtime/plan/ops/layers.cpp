@@ -96,7 +96,7 @@ Three group_norm_backward(const Tensor& gradient, const Tensor& x_, int64_t grou
     const int64_t records = x.size(0), channels = x.size(1),
                   places = x.numel() / std::max<int64_t>(records * channels, 1);
     // Without a weight LibTorch has no gradient of a bias.
-    const at::Tensor factor = weight.defined() ? aten(weight) : at::ones({channels}, x.options());
+    const at::Tensor factor = weight.defined() ? aten(weight).contiguous() : at::ones({channels}, x.options());
     const auto [out, mean, rstd] = at::native_group_norm(x, factor, {}, records, channels, places, groups, eps);
     return given(at::native_group_norm_backward(aten(gradient).contiguous(), x, mean, rstd, factor, records, channels,
                                                 places, groups, {true, weight.defined(), true}));
