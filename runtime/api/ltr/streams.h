@@ -68,7 +68,7 @@ LTR_EXPORT Stream mix(const std::vector<Stream>& streams, const std::vector<doub
 LTR_EXPORT Stream tokenize(const Stream& stream, const Vocabulary* tok, const Str& of);
 /// The ids of all records, `end` behind each, in windows of `n`.
 LTR_EXPORT Stream pack(const Stream& stream, int64_t n, int64_t end);
-/// Keeps records in memory as far as `limit_bytes` reach. `where` is "memory".
+/// Keeps records as far as `limit_bytes` reach. `where` is "memory" or "disk".
 LTR_EXPORT Stream cache(const Stream& stream, const Str& where, int64_t limit_bytes);
 /// Batches that may be ready ahead of the trainer.
 LTR_EXPORT Stream prefetch(const Stream& stream, int64_t n);
