@@ -77,8 +77,11 @@ LTR_EXPORT Stream prefetch(const Stream& stream, int64_t n);
 LTR_EXPORT Stream bucket(const Stream& stream, const Str& by, int64_t width);
 LTR_EXPORT Stream bucket(const Stream& stream, const Stream& by, int64_t width);
 /// Batches of `size`: a first dim before every field; `int float bool` become `i64 float bool` tensors, texts `u8[B, W]`.
-/// `pad` fills fields up whose last size differs; `lengths` names fields and what holds their lengths.
+/// `pad` fills fields up whose last size differs, `pads` some of them with other values, to a multiple of `pad_to`; on the `side` "right"
+/// or "left". `lengths` names fields and what holds their lengths.
 LTR_EXPORT Stream collate(const Stream& stream, int64_t size, bool drop_last, const Option<double>& pad = {},
-                          const std::vector<std::tuple<Str, Str>>& lengths = {});
+                          const std::vector<std::tuple<Str, Str>>& lengths = {},
+                          const std::vector<std::tuple<Str, double>>& pads = {}, int64_t pad_to = 1,
+                          const Str& side = "right");
 
 }  // namespace ltr
