@@ -146,6 +146,7 @@ def changes(place, rows):
 
 def damage(place, rows):
     """Each kind of damage is said once and mended."""
+    shutil.rmtree(place.cache)
     place.fit()
     if not check("there is a file to damage", len(place.files()) == 1, place.files("*")):
         return
