@@ -31,4 +31,51 @@ Message& Message::bytes(int field, std::string_view value) {
   return *this;
 }
 
+bool Fields::next() {
+  if (bytes_.empty() || is_broken_) return false;
+  const auto key = take_varint(bytes_);
+  is_broken_ = !key;
+  if (is_broken_) return false;
+  number = int(*key >> 3);
+  wire = Wire(*key & 7);
+  whole = 0;
+  text = {};
+  switch (wire) {
+    case Wire::Varint: {
+      const auto value = take_varint(bytes_);
+      whole = value.value_or(0);
+      is_broken_ = !value;
+      return !is_broken_;
+    }
+    case Wire::Eight: return take(8);
+    case Wire::Bytes: {
+      const auto size = take_varint(bytes_);
+      is_broken_ = !size;
+      return size && take(*size);
+    }
+    case Wire::Four: return take(4);
+  }
+  is_broken_ = true;
+  return false;
+}
+
+bool Fields::take(uint64_t size) {
+  is_broken_ = size > bytes_.size();
+  if (is_broken_) return false;
+  text = bytes_.substr(0, size);
+  bytes_.remove_prefix(size);
+  return true;
+}
+
+std::optional<uint64_t> take_varint(std::string_view& bytes) {
+  uint64_t value = 0;
+  for (int shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
+    const auto byte = static_cast<unsigned char>(bytes.front());
+    bytes.remove_prefix(1);
+    value |= uint64_t(byte & 0x7F) << shift;
+    if (byte < 0x80) return value;
+  }
+  return std::nullopt;
+}
+
 }  // namespace ltr::doors

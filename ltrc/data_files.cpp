@@ -12,8 +12,11 @@
 #include "doors/file.h"
 #include "doors/file_kind.h"
 #include "doors/json.h"
+#include "doors/safetensors.h"
 #include "doors/sqlite.h"
 #include "doors/tar.h"
+#include "doors/tfrecord.h"
+#include "doors/unpacked.h"
 #include "doors/utf8.h"
 #include "doors/zip.h"
 
@@ -101,6 +104,13 @@ Stored npz_arrays(const std::string& path, const Texts& arguments) {
   return stored;
 }
 
+Stored tensor_names(const std::string& path, const Texts& arguments) {
+  check::StoredFields stored{"\"" + arguments[0] + "\"", "tensor", {}};
+  const doors::SafetensorsFile file = doors::SafetensorsFile::open(path);
+  for (const doors::TensorEntry& entry : file.tensors()) stored.names.push_back(entry.name);
+  return stored;
+}
+
 Stored sql_columns(const std::string& path, const Texts& arguments) {
   if (arguments.size() < 2 || arguments[1].empty()) return std::nullopt;
   return check::StoredFields{"the query on \"" + arguments[0] + "\"", "column",
@@ -144,14 +154,25 @@ Stored tar_endings(const std::string& path, const Texts&) {
   return key.empty() ? Stored() : stored;
 }
 
+/// Those of the first example.
+Stored example_names(const std::string& path, const Texts&) {
+  const doors::Unpacked file(path);
+  doors::TfRecords records(file.text(), path);
+  if (records.next() != doors::TfRecords::Found::Whole) return std::nullopt;
+  check::StoredFields stored{path + " record 0", "feature", {}, true};
+  for (const auto& [name, bytes] : doors::example_features(records.payload(), 0, path)) stored.names.emplace_back(name);
+  return stored;
+}
+
 /// How the files of a source say what their records hold.
 struct Reader {
   std::string_view source;
   Stored (*read)(const std::string& path, const Texts& arguments);
 };
 constexpr Reader kReaders[] = {
-    {"csv", csv_columns},        {"jsonl", json_fields},       {"npz", npz_arrays},      {"sqlite", sql_columns},
-    {"tar_shards", tar_endings}, {"parquet", parquet_columns}, {"arrow", arrow_columns},
+    {"csv", csv_columns},     {"jsonl", json_fields},        {"npz", npz_arrays},
+    {"sqlite", sql_columns},  {"tar_shards", tar_endings},   {"parquet", parquet_columns},
+    {"arrow", arrow_columns}, {"safetensors", tensor_names}, {"tfrecord", example_names},
 };
 
 }  // namespace

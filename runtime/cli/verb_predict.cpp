@@ -13,6 +13,7 @@
 #include "runtime/data/loader.h"
 #include "runtime/data/rows_source.h"
 #include "runtime/data/stream.h"
+#include "runtime/data/trouble.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/train/feed.h"
 #include "runtime/train/left_out_records.h"
@@ -176,6 +177,7 @@ void tell_doubts(const Input& input, const Predictions& predictions, int64_t sam
                           with_commas(predictions.not_finite()), plural(samples, "prediction"),
                           predictions.not_finite() == 1 ? "is" : "are", predictions.first_not_finite()));
   }
+  for (const Str& text : take_troubles()) print_err(fmt::format("warning: {}\n", text));
   if (const Str left_out = input.left_out.summary(); !left_out.empty()) {
     print_err(fmt::format("note: {}; what is left out has no prediction\n", left_out));
   }

@@ -1,6 +1,7 @@
 #include "runtime/data/known.h"
 
-#include <cstdlib>
+#include <dlfcn.h>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -8,6 +9,7 @@
 #include "doors/file.h"
 #include "doors/hash.h"
 #include "runtime/api/error.h"
+#include "runtime/data/cache_folder.h"
 #include "runtime/data/paths.h"
 #include "runtime/data/rows.h"
 #include "runtime/data/sources/source.h"
@@ -23,18 +25,9 @@ namespace fs = std::filesystem;
 
 nlohmann::json known_before = nlohmann::json::object();
 Str known_program;
-
-/// Where results lie that other runs may take; "" if there is no such place.
-fs::path cache_folder() {
-  const auto variable = [](const char* name) -> Str {
-    const char* value = std::getenv(name);
-    return value != nullptr ? value : "";
-  };
-  if (const Str own = variable("LTR_CACHE_DIR"); !own.empty()) return fs::path(own) / "facts";
-  if (const Str all = variable("XDG_CACHE_HOME"); !all.empty()) return fs::path(all) / "ltr" / "facts";
-  if (const Str home = variable("HOME"); !home.empty()) return fs::path(home) / ".cache" / "ltr" / "facts";
-  return {};
-}
+std::atomic<int64_t> stages_made = 0;
+std::mutex all_known_mutex;
+std::vector<const Known*> all_known;
 
 nlohmann::json read_cache(const fs::path& path) {
   std::ifstream file(path);
@@ -57,6 +50,7 @@ void write_cache(const fs::path& path, const nlohmann::json& value) {
 void set_known(nlohmann::json from_checkpoint, Str of_program) {
   known_before = std::move(from_checkpoint);
   known_program = std::move(of_program);
+  stages_made = 0;
 }
 
 namespace {
@@ -108,7 +102,15 @@ Stream open_source(const Schema& schema, const std::function<Stream()>& open) {
 }
 
 Known::Known(Str name, Stream stream, Location location)
-    : name_(std::move(name)), stream_(std::move(stream)), location_(location) {}
+    : name_(std::move(name)), stream_(std::move(stream)), location_(location) {
+  const std::lock_guard lock(all_known_mutex);
+  all_known.push_back(this);
+}
+
+Known::~Known() {
+  const std::lock_guard lock(all_known_mutex);
+  std::erase(all_known, this);
+}
 
 void Known::need() const {
   if (is_known_.load(std::memory_order_acquire)) return;
@@ -128,7 +130,7 @@ void Known::need() const {
   Str files = known_program + "\n" + name_ + "\n" + own;
   for (const OpenedFile& file : opened_files()) files += "\n" + file.fingerprint;
   const bool is_cached = !own.empty() && !known_program.empty() && !is_mock_data();
-  const fs::path folder = is_cached ? cache_folder() : fs::path();
+  const fs::path folder = is_cached ? cache_folder("facts") : fs::path();
   const fs::path cached = folder.empty() ? folder : folder / (doors::sha256_hex(files) + ".json");
   if (!cached.empty()) {
     if (const nlohmann::json json = read_cache(cached); !json.is_discarded() && try_take(json)) return;
@@ -157,6 +159,33 @@ nlohmann::json known_of(const Data& data) {
   nlohmann::json all = nlohmann::json::object();
   for (const Known* one : data.known) all[one->name()] = one->to_json();
   return all;
+}
+
+int64_t next_stage_number() { return stages_made++; }
+
+Str records_key() {
+  if (known_program.empty() || is_mock_data()) return "";
+  // Functions of the program and its C++ lie in the executable, those of the library in the runtime. That is hashed by size and time: it
+  // is large, and the same for all programs.
+  static const Str code = [] {
+    Dl_info runtime{};
+    ::dladdr(reinterpret_cast<const void*>(&set_known),
+             &runtime);  // NOLINT(cppcoreguidelines-pro-type-reinterpret-cast)
+    std::error_code failed;
+    const fs::path library = runtime.dli_fname != nullptr ? runtime.dli_fname : "";
+    const auto bytes = fs::file_size(library, failed);
+    const auto time = fs::last_write_time(library, failed).time_since_epoch().count();
+    return fmt::format("{} {} {}", doors::sha256_file("/proc/self/exe"), bytes, time);
+  }();
+  Str text = fmt::format("{}\n{}\n{}", code, known_program, c10::toString(data_float()));
+  std::vector<const Known*> known;
+  {
+    const std::lock_guard lock(all_known_mutex);
+    known = all_known;
+  }
+  for (const Known* one : known) text += fmt::format("\n{}={}", one->name(), one->to_json().dump());
+  for (const OpenedFile& file : opened_files()) text += "\n" + file.fingerprint + "\n" + times_of(file);
+  return doors::sha256_hex(text);
 }
 
 Data::~Data() {

@@ -19,7 +19,7 @@ class Known {
   Known(Str name, Stream stream, Location location);
   Known(const Known&) = delete;
   Known& operator=(const Known&) = delete;
-  virtual ~Known() = default;
+  virtual ~Known();
 
   const Str& name() const { return name_; }
   const Location& location() const { return location_; }
@@ -50,6 +50,11 @@ class Known {
 void set_known(nlohmann::json kept, Str program);
 /// Whether a checkpoint says what `name` is.
 bool is_known(const Str& name);
+/// What records hang on beside their stage: the program and all that runs in it, its settings, the files of its data as they lie there, and
+/// what is known of its streams, which is found out now. "" where nothing says what the program is, or data are made up.
+Str records_key();
+/// 0, 1, 2 … since `set_known`: tells stages apart that look alike, as a program makes all of its stages in one order.
+int64_t next_stage_number();
 /// All that is known of the streams of `data`, by name; it is found out now.
 nlohmann::json known_of(const Data& data);
 /// Values that a field of this name had, as far as a checkpoint says so: its classes.

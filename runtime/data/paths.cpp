@@ -196,6 +196,29 @@ void note_doubt(const Str& path, const Str& doubt) {
   }
 }
 
+Str times_of(const OpenedFile& file) {
+  Str text;
+  const auto add = [&](const fs::path& path) {
+    std::error_code failed;
+    const auto time = fs::last_write_time(path, failed);
+    text += fmt::format("{} {}\n", path.string(), failed ? 0 : time.time_since_epoch().count());
+  };
+  std::error_code failed;
+  if (!file.files.empty()) {
+    for (const Str& path : file.files) add(path);
+  } else if (!fs::is_directory(file.path, failed)) {
+    add(file.path);
+  } else {
+    std::vector<fs::path> paths;
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(file.path, failed)) {
+      if (entry.is_regular_file(failed)) paths.push_back(entry.path());
+    }
+    std::sort(paths.begin(), paths.end());
+    for (const fs::path& path : paths) add(path);
+  }
+  return text;
+}
+
 std::vector<OpenedFile> opened_files() {
   const std::lock_guard lock(opened_mutex);
   std::vector<OpenedFile> files;

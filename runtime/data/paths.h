@@ -45,6 +45,9 @@ void note_opened(const Str& pattern, const std::vector<Str>& files);
 void note_records(const Str& path, int64_t records);
 /// What looks wrong in `path`, which was opened.
 void note_doubt(const Str& path, const Str& doubt);
+/// When what `file` stands for was written, each of its files, as text. With the fingerprint it tells a file that was written anew even
+/// where its size and samples are as they were.
+Str times_of(const OpenedFile& file);
 /// In the order of their opening. Each is read for its fingerprint once, by the first call.
 std::vector<OpenedFile> opened_files();
 

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "runtime/callbacks/listener.h"
+#include "runtime/data/trouble.h"
 #include "runtime/tensor/joint_norm.h"
 #include "runtime/train/agreement.h"
 #include "runtime/train/evaluation.h"
@@ -230,6 +231,7 @@ inline bool next_of(Session& cx, Feed& feed, Batch& batch) {
   const ProfilePart part("data wait");
   const bool is_there = feed.next(batch);
   cx.take_left_out(feed.take_left_out());
+  for (const Str& text : take_troubles()) cx.request.progress.warning(text);
   return is_there;
 }
 

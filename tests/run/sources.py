@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Files that a source reads or refuses, and streams in turns: tables with images, JSON lines, NumPy's arrays, databases, archives, sound,
-small photographs; `mix` and `shuffle(buffer = …)`. What each record holds is printed by the step.
+"""Files that a source reads or refuses, and streams in turns: tables with images, JSON lines, NumPy's arrays, tensors, whole files,
+examples of TensorFlow, databases, archives, sound, small photographs; `mix` and `shuffle(buffer = …)`. What each record holds is printed by the step.
 
 Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these.
 """
 import ctypes
+import gzip
 import io
 import json
 import pathlib
@@ -251,6 +252,140 @@ def arrays(folder):
     case.refuses("an array of other sizes", "R3002", "x holds f32[3], the program says float[2]", "write the sizes that it holds")
 
 
+def safetensors(path, header, data):
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def tensors(folder):
+    case = Case(folder, "safetensors", """  fn of(s: {near: f32[2], far: int}) -> {x: float[2]} = (x = s.near.to(float) + 1.0 * s.far)
+  train = safetensors("a.safetensors") as {near: f32[2], far: int} |> map(of) |> collate(2)""")
+    near, far = struct.pack("<4f", 1, 2, 3, 4), struct.pack("<2i", 10, -20)
+    path = case.folder / "a.safetensors"
+
+    def entry(dtype, shape, begin, end):
+        return {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
+    header = {"near": entry("F32", [2, 2], 0, 16), "far": entry("I32", [2], 16, 24), "__metadata__": {"format": "pt"}}
+    safetensors(path, header, near + far)
+    check("tensors of a file", case.rows() == [(11, 12), (-17, -16)], case.run().text)
+    whole = path.read_bytes()
+    case.write("a.safetensors", whole[:-1]).refuses("tensors that are cut off", "R3003", "a.safetensors", "far goes beyond the file")
+    case.write("a.safetensors", whole[:40]).refuses("a header that is cut off", "R3003", "a.safetensors", "the header goes beyond the file")
+    case.write("a.safetensors", b"").refuses("an empty file", "R3003", "a.safetensors", "too short")
+    case.write("a.safetensors", b"\xff" * 8 + whole[8:]).refuses("a header of 2^64 bytes", "R3003", "a.safetensors", "longer than 100 MB")
+    case.write("a.safetensors", whole[:8] + b"[" + whole[9:]).refuses("a header that is no object", "R3003", "a.safetensors", "at byte 8")
+    safetensors(path, {**header, "near": entry("F32", [1 << 40, 1 << 40], 0, 16)}, near + far)
+    case.refuses("sizes that overflow", "R3003", "a.safetensors", "near: its size overflows", "at byte")
+    safetensors(path, {**header, "near": entry("F32", [4, 2], 0, 16)}, near + far)
+    case.refuses("bytes that do not fit the shape", "R3003", "near has bytes that do not fit", "at byte")
+    safetensors(path, {**header, "far": entry("I32", [2], 8, 16)}, near)
+    case.refuses("tensors that overlap", "R3003", "far overlaps", "at byte")
+    safetensors(path, {"nea": header["near"], "far": header["far"]}, near + far)
+    case.refuses("a tensor that is not there", "R3002", "a.safetensors", "did you mean nea?")
+    safetensors(path, {**header, "near": entry("F64", [2, 1], 0, 16)}, near + far)
+    case.refuses("a tensor of another type", "R3002", "near holds f64[1], the program says f32[2]")
+    safetensors(path, {**header, "near": entry("U64", [2, 1], 0, 16)}, near + far)
+    case.refuses("a type that no field has", "R3002", "near holds U64, which no field can be")
+    safetensors(path, {**header, "near": entry("F32", [1, 2, 2], 0, 16)}, near + far)
+    case.refuses("another number of records", "R3002", "near holds f32[2, 2], the program says f32[2]")
+    safetensors(path, {**header, "near": entry("F32", [1, 2], 0, 8), "far": entry("I32", [4], 8, 24)}, near + far)
+    case.refuses("tensors of other lengths", "R3002", "near has 1 records, far has 4")
+    path.unlink()
+    case.refuses("a file that is not there", "R3001", "a.safetensors")
+
+
+def whole_files(folder):
+    case = Case(folder, "files", """  fn of(f: {path: str, content: u8[?]}) -> {x: float[2]} =
+    (x = stack([1.0 * f.content.shape[0], f.content.to(float).sum().item()]) + (if f.path.contains("b.") then 0.5 else 0.0))
+  train = files("d/*") |> map(of) |> collate(2)""")
+    (case.folder / "d/folder.bin").mkdir(parents=True)
+    case.write("d/b.bin", bytes([7, 255])).write("d/a.bin", b"").write("d/c.gz", b"\x1f\x8b\x08")
+    check("files as they lie, in the order of their names, without folders", case.rows() == [(0, 0), (2.5, 262.5), (3, 0x1F + 0x8B + 8)], case.run().text)
+    for name in "a.bin", "b.bin", "c.gz":
+        (case.folder / "d" / name).unlink()
+    case.refuses("a pattern that names folders alone", "R3001", "d/*", "what it names are folders")
+    (case.folder / "d/folder.bin").rmdir()
+    case.refuses("a pattern that names nothing", "R3001", "d/*")
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = (crc >> 1) ^ 0x82F63B78 if crc & 1 else crc >> 1
+    return crc ^ 0xFFFFFFFF
+
+
+def frame(payload):
+    def masked(data):
+        crc = crc32c(data)
+        return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+    size = struct.pack("<Q", len(payload))
+    return size + masked(size) + payload + masked(payload)
+
+
+def varint(number):
+    number &= (1 << 64) - 1
+    out = b""
+    while number >= 128:
+        out, number = out + bytes([number & 127 | 128]), number >> 7
+    return out + bytes([number])
+
+
+def part(number, content):
+    return varint(number << 3 | 2) + varint(len(content)) + content
+
+
+def example(packed=True, **features):
+    """A `tf.train.Example`; lists as TensorFlow writes them, packed, or one by one."""
+    def feature(values):
+        if not values:
+            return b""
+        if isinstance(values[0], bytes):
+            return part(1, b"".join(part(1, value) for value in values))
+        if isinstance(values[0], float):
+            return part(2, part(1, struct.pack(f"<{len(values)}f", *values)) if packed else b"".join(b"\x0d" + struct.pack("<f", value) for value in values))
+        return part(3, part(1, b"".join(map(varint, values))) if packed else b"".join(b"\x08" + varint(value) for value in values))
+    return part(1, b"".join(part(1, part(1, name.encode()) + part(2, feature(values))) for name, values in features.items()))
+
+
+def examples(folder):
+    case = Case(folder, "tfrecord", """  fn of(s: {ids: i64[?], n: int, name: str, share: option[float], grid: float[2, ?], image: u8[3, ?, ?], raw: u8[?], is_good: bool}) -> {x: float[2]} =
+    (x = stack([1.0 * s.n + s.ids.sum().to(float) + or_else(s.share, 1000.0) + s.grid[1].sum(),
+                s.image.to(float).sum() + 1.0 * s.raw.shape[0] + 1.0 * s.name.length + (if s.is_good then 0.5 else 0.0)]))
+  train = tfrecord("*.tfrecord") as {ids: i64[?], n: int, name: str, share: option[float], grid: float[2, ?], image: u8[3, ?, ?], raw: u8[?], is_good: bool}
+    |> map(of) |> collate(2)""")
+    good = {"ids": [1, -2, 3], "n": [-7], "name": [b"ab"], "share": [0.25], "grid": [1.0, 2.0, 3.0, 4.0], "image": [png(1, 1, 3, bytes([1, 2, 3]))],
+            "raw": [b"\0\1\2"], "is_good": [1], "unread": [b"\xff", b""]}
+    fewer = {key: value for key, value in good.items() if key not in ("share", "ids")} | {"ids": [], "grid": [0.0, 1.5], "is_good": [0]}
+    case.write("a.tfrecord", frame(example(**good)) + frame(example(False, **good))).write("b.tfrecord", b"")
+    wanted = (-7 + 2 + 0.25 + 7, 6 + 3 + 2 + 0.5)
+    check("lists, packed and one by one", case.rows() == [wanted, wanted], case.run().text)
+    two = frame(example(**good)) + frame(example(**{**fewer, "ids": [5]}))
+    check("what is missing of an option", case.write("a.tfrecord", two).rows() == [wanted, (-7 + 5 + 1000 + 1.5, 11)], case.run().text)
+    case.write("a.tfrecord", two[:40] + bytes([two[40] ^ 1]) + two[41:]).refuses("a flipped bit", "R3003", "a.tfrecord", "checksum")
+    case.write("a.tfrecord", two[:-1]).refuses("a file that is cut off", "R3003", "a.tfrecord", "ends within a record", "at byte")
+    size = len(frame(example(**good)))
+    case.write("a.tfrecord", two[:size] + b"\xff" * 7 + two[size + 7:]).refuses("a damaged length", "R3003", "a.tfrecord", f"at byte {size}")
+    case.write("a.tfrecord", b"n,name\n1,not one of these files\n").refuses("another file", "R3003", "a.tfrecord", "no TFRecord file")
+    case.write("a.tfrecord", frame(b"\xff\xff\xff")).refuses("a record that is no example", "R3003", "a.tfrecord", "no tf.train.Example")
+    case.write("a.tfrecord", frame(part(1, part(1, part(1, b"ids") + part(2, part(3, part(1, b"\xff"))))))).refuses("a name that is missing", "R3002", "record 0", "there is no feature n")
+    case.write("a.tfrecord", frame(example(**{**good, "nam": [b"ab"], "name": [1]}))).refuses("ints for a text", "R3003", "record 0", "the field name holds 1 ints, but str is wanted")
+    case.write("a.tfrecord", frame(example(**{**good, "n": [1, 2]}))).refuses("two numbers for one", "R3003", "the field n holds 2 ints, but int is wanted")
+    case.write("a.tfrecord", frame(example(**{**good, "ids": [1.5]}))).refuses("floats for ints", "R3003", "the field ids holds 1 floats, but i64[?] is wanted")
+    case.write("a.tfrecord", frame(example(**{**good, "grid": [1.0, 2.0, 3.0]}))).refuses("a list that fits no shape", "R3003", "record 0", "the field grid is [3]")
+    case.write("a.tfrecord", frame(example(**{**good, "image": [b"no image"]}))).refuses("bytes that are no image", "R3003", "record 0", "the field image")
+    case.write("a.tfrecord", frame(example(**good)) + frame(example(**{**fewer, "ids": [5], "n": []}))).refuses("an empty feature", "R3003", "record 1", "the field n is missing")
+    (case.folder / "a.tfrecord").unlink()
+    (case.folder / "b.tfrecord").unlink()
+    case.refuses("a pattern that names no file", "R3001", "*.tfrecord")
+    skipping = Case(folder, "skipped", """  train = tfrecord("a.tfrecord.gz") as {x: float[2]} |> map(s => (x = s.x), on_bad = skip(1)) |> collate(2)""")
+    bad = frame(example(x=[5.0, 6.0]))
+    text = frame(example(x=[1.0, 2.0])) + bad[:-1] + bytes([bad[-1] ^ 1]) + frame(example(x=[3, 4]))
+    check("a damaged record is left out, in a packed file", skipping.write("a.tfrecord.gz", gzip.compress(text)).rows() == [(1, 2), (3, 4)], skipping.run().text)
+
+
 def facts(folder):
     """What is learnt of a table that has no records, or of a column without values."""
     case = Case(folder, "facts", """  let table = csv("a.csv") as {age: option[float], city: str}
@@ -345,6 +480,9 @@ with scratch() as folder:
     images(folder)
     json_lines(folder)
     arrays(folder)
+    tensors(folder)
+    whole_files(folder)
+    examples(folder)
     facts(folder)
     databases(folder)
     archives(folder)

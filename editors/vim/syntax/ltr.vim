@@ -28,7 +28,7 @@ syntax keyword ltrFunction cosine cosine_embedding cosine_restarts cosine_simila
 syntax keyword ltrFunction cross_entropy csv ctc cumprod cumsum cutmix cyclic det diag diag_embed diagonal dice
 syntax keyword ltrFunction diff discord dropout dropout2d edit_distances eigh eigvalsh einsum elu embedding
 syntax keyword ltrFunction end_epoch ends_with equal equalize erf exp expand expm1 exponential eye
-syntax keyword ltrFunction fashion_mnist fft fft2 filter find flatten flip floor focal folds fraction
+syntax keyword ltrFunction fashion_mnist fft fft2 files filter find flatten flip floor focal folds fraction
 syntax keyword ltrFunction frequency_mask full gather gaussian_blur gaussian_nll gelu glu grad gradcheck
 syntax keyword ltrFunction grayscale grid_sample group_norm gru gumbel_softmax hamming_window hann_window
 syntax keyword ltrFunction hardshrink hardsigmoid hardswish hardtanh hf_dataset hinge histc huber idx ifft
@@ -48,15 +48,16 @@ syntax keyword ltrFunction random_affine random_crop random_crop_pair random_era
 syntax keyword ltrFunction random_flip_pair random_perspective random_resized_crop random_resized_crop_pair
 syntax keyword ltrFunction random_rotation random_rotation_pair random_vflip random_vflip_pair randperm range
 syntax keyword ltrFunction ranks relu relu6 repeat replace resample reshape resize resize_pair rfft rms_norm
-syntax keyword ltrFunction rnn roll rope round rsqrt sample save save_png scatter scatter_add score_curve
-syntax keyword ltrFunction searchsorted select selu sequential sharpness shuffle sigmoid sigmoid_focal sign
-syntax keyword ltrFunction silu sin sinh slack slogdet smooth_l1 soft_cross_entropy soft_margin softmax
-syntax keyword ltrFunction softplus softshrink softsign solarize solve solve_triangular sort split sqlite sqrt
-syntax keyword ltrFunction square squeeze stack starts_with std stft stop stop_grad strip svd svdvals swiglu
-syntax keyword ltrFunction synthetic take tan tanh tanhshrink tar_shards teams text_chars text_lines threshold
-syntax keyword ltrFunction time_mask to_float token_shards tokenize topk trace tracked transpose tril
-syntax keyword ltrFunction triplet_margin triu trivial_augment trunc trunc_normal tversky unfold uniform unique
-syntax keyword ltrFunction unsqueeze upper var vocab webhook window wsd xavier_normal xavier_uniform zeros zip
+syntax keyword ltrFunction rnn roll rope round rsqrt safetensors sample save save_png scatter scatter_add
+syntax keyword ltrFunction score_curve searchsorted select selu sequential sharpness shuffle sigmoid
+syntax keyword ltrFunction sigmoid_focal sign silu sin sinh slack slogdet smooth_l1 soft_cross_entropy
+syntax keyword ltrFunction soft_margin softmax softplus softshrink softsign solarize solve solve_triangular
+syntax keyword ltrFunction sort split sqlite sqrt square squeeze stack starts_with std stft stop stop_grad
+syntax keyword ltrFunction strip svd svdvals swiglu synthetic take tan tanh tanhshrink tar_shards teams
+syntax keyword ltrFunction text_chars text_lines tfrecord threshold time_mask to_float token_shards tokenize
+syntax keyword ltrFunction topk trace tracked transpose tril triplet_margin triu trivial_augment trunc
+syntax keyword ltrFunction trunc_normal tversky unfold uniform unique unsqueeze upper var vocab webhook window
+syntax keyword ltrFunction wsd xavier_normal xavier_uniform zeros zip
 syntax keyword ltrBlock AUROC Accuracy Adadelta Adafactor Adagrad Adam AdamW Adamax AdaptiveAvgPool1d
 syntax keyword ltrBlock AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d
 syntax keyword ltrBlock AdaptiveMaxPool3d AlphaDropout AveragePrecision AvgPool1d AvgPool2d AvgPool3d BLEUScore

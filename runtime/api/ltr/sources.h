@@ -34,6 +34,8 @@ LTR_EXPORT Stream jsonl(const Str& glob, const Schema& schema);
 LTR_EXPORT Stream npz(const Str& file, const Schema& schema);
 /// One array that NumPy's `save` wrote, a record for each leading index: `npy("x.npy") as {x: f32[3, 8]}`.
 LTR_EXPORT Stream npy(const Str& file, const Schema& schema);
+/// Tensors of a safetensors file, a record for each leading index, as of `npz`: `safetensors("x.safetensors") as {near: f32[16], far: bf16[16]}`.
+LTR_EXPORT Stream safetensors(const Str& file, const Schema& schema);
 /// Sound: `{audio: float[C, N], rate: int, path: str}` of each WAVE or FLAC file that a pattern such as "speech/*.flac" names, in
 /// the order of their names, with C channels of N samples from -1 to 1, `rate` of them for each second.
 LTR_EXPORT Stream audio(const Str& glob);
@@ -46,6 +48,11 @@ LTR_EXPORT Stream sqlite(const Str& file, const Str& query, const Schema& schema
 /// tensors are read as text or JSON, of `npy` as NumPy's arrays; `float[?, ?]` is sound, `u8[?]` the bytes, `__key__: str` the name.
 /// An option need not be there. Archives are read where they lie, `.gz` in memory.
 LTR_EXPORT Stream tar_shards(const Str& glob, const Schema& schema);
+/// `tf.train.Example`s in the files of TensorFlow that a pattern names, in the order of their names: `tfrecord("train-*.tfrecord") as {image: u8[3, ?, ?], label: int, ids: i64[?]}`.
+/// Features not named are not read. A list of ints or floats is a number where it has one element, a tensor else: flat, or of the one
+/// shape that the field says. A list of one byte string is a text, an image, sound `float[?, ?]`, or its bytes, `u8[?]`. An option need not
+/// be there. Checksums are compared: of lengths when a file is opened, of a record when it is read.
+LTR_EXPORT Stream tfrecord(const Str& glob, const Schema& schema);
 /// The rows of Parquet files that a pattern or folder names, in the order of their names: `parquet("part-*.parquet") as {a: float, ids: i64[?], image: u8[3, ?, ?]}`.
 /// Columns not named are not read. A field is what its column holds: numbers of any width, lists of them as tensors, texts; bytes or the name of
 /// a file as an image, bytes as sound `float[?, ?]` or as they are, `u8[?]`. Null is a missing value of an option, nan of a `float`. Of a folder,
@@ -68,6 +75,9 @@ LTR_EXPORT Stream text_lines(const Str& glob);
 LTR_EXPORT Stream token_shards(const Str& glob, int64_t window, int64_t stride);
 /// Images in one folder per class: `{image: u8[C, ?, ?], label: i64}`; classes are the sorted folder names.
 LTR_EXPORT Stream image_folder(const Str& root, int64_t channels);
+/// The files that a pattern such as "scans/*.raw" names, in the order of their names, each as its bytes: `{path: str, content: u8[?]}`. A
+/// map makes something of them. Folders are passed over, and `.gz` is not unpacked. A file is read when its record is.
+LTR_EXPORT Stream files(const Str& glob);
 /// `{i: int}` for i in 0 .. n.
 LTR_EXPORT Stream range(int64_t n);
 

@@ -68,7 +68,7 @@ LTR_EXPORT Stream mix(const std::vector<Stream>& streams, const std::vector<doub
 LTR_EXPORT Stream tokenize(const Stream& stream, const Vocabulary* tok, const Str& of);
 /// The ids of all records, `end` behind each, in windows of `n`.
 LTR_EXPORT Stream pack(const Stream& stream, int64_t n, int64_t end);
-/// Keeps records in memory as far as `limit_bytes` reach. `where` is "memory".
+/// Keeps records as far as `limit_bytes` reach. `where` is "memory" or "disk".
 LTR_EXPORT Stream cache(const Stream& stream, const Str& where, int64_t limit_bytes);
 /// Batches that may be ready ahead of the trainer.
 LTR_EXPORT Stream prefetch(const Stream& stream, int64_t n);
@@ -77,8 +77,11 @@ LTR_EXPORT Stream prefetch(const Stream& stream, int64_t n);
 LTR_EXPORT Stream bucket(const Stream& stream, const Str& by, int64_t width);
 LTR_EXPORT Stream bucket(const Stream& stream, const Stream& by, int64_t width);
 /// Batches of `size`: a first dim before every field; `int float bool` become `i64 float bool` tensors, texts `u8[B, W]`.
-/// `pad` fills fields up whose last size differs; `lengths` names fields and what holds their lengths.
+/// `pad` fills fields up whose last size differs, `pads` some of them with other values, to a multiple of `pad_to`; on the `side` "right"
+/// or "left". `lengths` names fields and what holds their lengths.
 LTR_EXPORT Stream collate(const Stream& stream, int64_t size, bool drop_last, const Option<double>& pad = {},
-                          const std::vector<std::tuple<Str, Str>>& lengths = {});
+                          const std::vector<std::tuple<Str, Str>>& lengths = {},
+                          const std::vector<std::tuple<Str, double>>& pads = {}, int64_t pad_to = 1,
+                          const Str& side = "right");
 
 }  // namespace ltr

@@ -33,6 +33,9 @@ inline Schema token_shards_record(int64_t window) {
 inline Schema image_folder_record(int64_t channels) {
   return {{"image", DType::U8, {channels, -1, -1}, ""}, {"label", DType::I64, {}, ""}};
 }
+inline Schema files_record() {
+  return {{"path", DType::U8, {}, "str"}, {"content", DType::U8, {-1}, ""}};
+}
 inline Schema range_record() {
   return {{"i", DType::I64, {}, "int"}};
 }

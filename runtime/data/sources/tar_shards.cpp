@@ -1,15 +1,14 @@
 // `tar_shards`: neighbours in tar archives whose names differ in their endings alone, decoded when they are read.
 
 #include <algorithm>
-#include <memory>
 
 #include <ATen/ATen.h>
 
 #include "doors/file.h"
 #include "doors/json.h"
-#include "doors/mapping.h"
 #include "doors/npy.h"
 #include "doors/tar.h"
+#include "doors/unpacked.h"
 #include "doors/utf8.h"
 #include "ltr/streams.h"
 #include "runtime/api/suggest.h"
@@ -120,23 +119,15 @@ class TarShards : public Source {
     std::vector<Member> members;
     Str twice;  ///< an ending that two of its files have
   };
-  /// An archive: as the file lies, or unpacked.
   struct Shard {
     Str path;
-    std::unique_ptr<doors::Mapping> file;
-    Str unpacked;
-    std::string_view bytes() const { return file != nullptr ? file->text() : std::string_view(unpacked); }
+    doors::Unpacked file;
   };
 
   void add(const Str& path) {
-    Shard shard{path, std::make_unique<doors::Mapping>(path), ""};
-    if (shard.bytes().starts_with("\x1F\x8B")) {
-      shard.file.reset();
-      shard.unpacked = doors::read_file(path);
-    }
-    shards_.push_back(std::move(shard));
+    shards_.push_back({path, doors::Unpacked(path)});
     bool is_first = true;
-    for (const doors::TarEntry& entry : doors::read_tar(shards_.back().bytes(), path)) {
+    for (const doors::TarEntry& entry : doors::read_tar(shards_.back().file.text(), path)) {
       auto [key, ending] = doors::sample_parts(entry.name);
       if (ending.empty()) continue;
       if (is_first || samples_.back().key != key) samples_.push_back({shards_.size() - 1, key, {}, ""});
@@ -171,7 +162,7 @@ class TarShards : public Source {
       throw Misfit{"no file of this sample ends so; an option need not be there"};
     cell.is_missing = member == nullptr;
     if (cell.is_missing) return cell;
-    return value_of(shards_[sample.shard].bytes().substr(member->offset, member->size), member->ending, field);
+    return value_of(shards_[sample.shard].file.text().substr(member->offset, member->size), member->ending, field);
   }
 
   /// R3002 if the first sample lacks a field that every one must have: a name is misspelt sooner than a sample is bad.

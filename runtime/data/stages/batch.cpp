@@ -125,8 +125,19 @@ class Window : public Stage {
 /// What fills fields up whose last size differs from record to record, and which of their lengths are kept: pairs of a
 /// field and the name of its lengths.
 struct Padding {
-  Option<double> fill;
+  Option<double> fill;  ///< of all fields that `fills` does not name
+  std::vector<std::tuple<Str, double>> fills;
   std::vector<std::tuple<Str, Str>> lengths;
+  int64_t multiple = 1;  ///< of the size to which they are filled up
+  bool is_left = false;
+
+  /// What fills up `field`, if something does.
+  Option<double> fill_of(const Str& field) const {
+    for (const auto& [name, value] : fills) {
+      if (name == field) return value;
+    }
+    return fill;
+  }
 };
 
 Schema batched(const Schema& record, const Padding& padding) {
@@ -149,7 +160,8 @@ class Collate : public Stage {
       has_rows_ = has_rows_ && bytes_.back() >= 0;
     }
     has_rows_ = has_rows_ && padding_->lengths.empty();
-    if (padding_->fill) check_filling(*padding_->fill);
+    for (const auto& [field, fill] : padding_->fills) static_cast<void>(column_of(field));
+    check_filling();
     for (const auto& [field, name] : padding_->lengths) measured_.push_back(column_of(field));
     this->inner().group(size);
   }
@@ -212,11 +224,13 @@ class Collate : public Stage {
   }
 
   /// R2004 for a value that a field which is filled up cannot hold.
-  void check_filling(double fill) const {
+  void check_filling() const {
     for (const FieldInfo& field : inner().schema()) {
       if (field.host[0] != '\0' || field.dims.empty() || field.dims.back() >= 0) continue;
       const at::ScalarType type = field_type(field);
-      if (at::isFloatingType(type)) continue;
+      const Option<double> given = padding_->fill_of(field.name);
+      if (!given || at::isFloatingType(type)) continue;
+      const double fill = *given;
       if (fill == std::floor(fill) && !c10::overflows<int64_t>(fill) &&
           at::scalar_tensor(fill, at::TensorOptions().dtype(at::kLong)).to(type).item<double>() == fill)
         continue;
@@ -258,7 +272,7 @@ class Collate : public Stage {
     if (count == 0) return false;
     for (size_t field = 0; field < columns.size(); ++field) {
       const bool is_texts = schema_[field].form == FieldForm::Texts;
-      out[field].tensor = give(is_texts ? pack_texts(texts[field]) : joined(columns[field]));
+      out[field].tensor = give(is_texts ? pack_texts(texts[field]) : joined(columns[field], field));
     }
     for (size_t i = 0; i < measured_.size(); ++i)
       out[fields.size() + i].tensor = give(lengths_of(columns[measured_[i]]));
@@ -267,8 +281,7 @@ class Collate : public Stage {
 
   /// Records of one batch differ in their last size alone, and only where they are filled up.
   void check_sizes(size_t field, const at::Tensor& tensor, const at::Tensor& first, const ReadAt& at) const {
-    const bool is_open =
-        padding_->fill && tensor.dim() > 0 && tensor.dim() == first.dim() && inner().schema()[field].dims.back() < 0;
+    const bool is_open = tensor.dim() > 0 && tensor.dim() == first.dim() && is_filled(field);
     const bool fits =
         is_open ? tensor.sizes().slice(0, size_t(tensor.dim()) - 1) == first.sizes().slice(0, size_t(tensor.dim()) - 1)
                 : tensor.sizes() == first.sizes();
@@ -279,16 +292,29 @@ class Collate : public Stage {
                     "bring them to one size in a map, or fill them up: collate(…, pad = 0)");
   }
 
-  /// One tensor of all, the shorter ones filled up at their end.
-  at::Tensor joined(const std::vector<at::Tensor>& column) const {
-    const bool is_even = std::all_of(column.begin(), column.end(),
-                                     [&](const at::Tensor& one) { return one.sizes() == column[0].sizes(); });
-    if (is_even) return at::stack(column);
+  bool is_filled(size_t field) const {
+    const FieldInfo& info = inner().schema()[field];
+    return padding_->fill_of(info.name) && info.host[0] == '\0' && !info.dims.empty() && info.dims.back() < 0;
+  }
+
+  /// One tensor of all, the shorter ones filled up.
+  at::Tensor joined(const std::vector<at::Tensor>& column, size_t field) const {
+    int64_t longest = 0;
+    bool is_even = true;
+    for (const at::Tensor& one : column) {
+      if (one.dim() > 0) longest = std::max(longest, one.size(-1));
+      is_even = is_even && one.sizes() == column[0].sizes();
+    }
+    if (is_filled(field)) longest = (longest + padding_->multiple - 1) / padding_->multiple * padding_->multiple;
+    if (is_even && (column[0].dim() == 0 || column[0].size(-1) == longest)) return at::stack(column);
     std::vector<int64_t> sizes = column[0].sizes().vec();
-    for (const at::Tensor& one : column) sizes.back() = std::max(sizes.back(), one.size(-1));
+    sizes.back() = longest;
     sizes.insert(sizes.begin(), int64_t(column.size()));
-    const at::Tensor whole = at::full(sizes, *padding_->fill, column[0].options());
-    for (size_t i = 0; i < column.size(); ++i) whole[int64_t(i)].narrow(-1, 0, column[i].size(-1)).copy_(column[i]);
+    const at::Tensor whole = at::full(sizes, *padding_->fill_of(schema_[field].name), column[0].options());
+    for (size_t i = 0; i < column.size(); ++i) {
+      const int64_t size = column[i].size(-1);
+      whole[int64_t(i)].narrow(-1, padding_->is_left ? longest - size : 0, size).copy_(column[i]);
+    }
     return whole;
   }
 
@@ -326,9 +352,12 @@ Stream window(const Stream& stream, int64_t n, int64_t stride) {
 }
 
 Stream collate(const Stream& stream, int64_t size, bool drop_last, const Option<double>& pad,
-               const std::vector<std::tuple<Str, Str>>& lengths) {
+               const std::vector<std::tuple<Str, Str>>& lengths, const std::vector<std::tuple<Str, double>>& pads,
+               int64_t pad_to, const Str& side) {
   if (size < 1) throw error_here(err::out_of_range, "collate: size", size, "size >= 1");
-  return Stream(new Collate(stream, size, drop_last, std::make_shared<const Padding>(Padding{pad, lengths})));
+  if (pad_to < 1) throw error_here(err::out_of_range, "collate: pad_to", pad_to, "pad_to >= 1");
+  return Stream(new Collate(stream, size, drop_last,
+                            std::make_shared<const Padding>(Padding{pad, pads, lengths, pad_to, side == "left"})));
 }
 
 }  // namespace ltr

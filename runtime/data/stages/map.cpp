@@ -9,6 +9,7 @@
 #include "runtime/api/error.h"
 #include "runtime/data/left_out.h"
 #include "runtime/data/rows.h"
+#include "runtime/data/stages/planned.h"
 #include "runtime/data/stages/row_cache.h"
 #include "runtime/data/stream.h"
 #include "runtime/tensor/random.h"
@@ -144,39 +145,7 @@ class Map : public Stage {
   int64_t number_;
   mutable std::mutex mutex_;
   mutable std::set<int64_t> bad_;
-  mutable PlannedCache cache_;
-};
-
-/// `cache`: like the memory of a pure map, but asked for and with its own limit.
-class Cache : public IndexStage {
- public:
-  Cache(const Stream& inner, int64_t limit) : IndexStage(inner), limit_(limit) {}
-  ReadAt move(const ReadAt& at) const override { return at; }
-
-  void plan() const override {
-    const bool can_keep = size() != kEndless && row_bytes(schema_) >= 0;
-    const auto make = [&] { return RowCache::make(schema_, size(), root()->size(), limit_); };
-    if (!can_keep || cache_.plan(make) == nullptr) inner().plan();
-  }
-
-  bool fill(const ReadAt& at, std::byte* const* rows) const override {
-    const RowCache* const cache = cache_.get();
-    if (cache == nullptr) return inner().fill(at, rows);
-    const int64_t key = origin(at).at.index;
-    if (const std::byte* const row = cache->find(key)) {
-      for (size_t i = 0; i < schema_.size(); ++i) std::memcpy(rows[i], row + cache->offset(i), cache->bytes(i));
-      return true;
-    }
-    if (!inner().fill(at, rows)) return false;
-    cache->store(key, [&](std::byte* to) {
-      for (size_t i = 0; i < schema_.size(); ++i) std::memcpy(to + cache->offset(i), rows[i], cache->bytes(i));
-    });
-    return true;
-  }
-
- private:
-  int64_t limit_;
-  mutable PlannedCache cache_;
+  mutable Planned<RowCache> cache_;
 };
 
 }  // namespace
@@ -184,16 +153,6 @@ class Cache : public IndexStage {
 Stream map(const Stream& stream, const Data* self, const MapInfo& info, const Option<int64_t>& skip_bad) {
   if (skip_bad && *skip_bad < 0) throw error_here(err::out_of_range, "map: skip", *skip_bad, "skip >= 0");
   return Stream(new Map(stream, self, info, skip_bad));
-}
-
-Stream cache(const Stream& stream, const Str& where, int64_t limit_bytes) {
-  if (where != "memory") {
-    throw error_here(err::settings_contradict, "cache: this version keeps records in memory only");
-  }
-  if (!stream.state()->is_pure()) {
-    throw error_here(err::settings_contradict, "cache stands behind a map that draws random numbers");
-  }
-  return Stream(new Cache(stream, limit_bytes));
 }
 
 Stream synthetic(int64_t n, const Data* self, const MapInfo& info) { return map(range(n), self, info); }

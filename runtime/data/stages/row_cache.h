@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "ltr/api.h"
@@ -42,28 +41,6 @@ class RowCache {
   int64_t charged_ = 0;
   std::byte* rows_ = nullptr;
   std::unique_ptr<std::atomic<uint8_t>[]> states_;
-};
-
-/// The cache of a stage, made when the first loader asks for it, while workers of another may be reading the stage.
-class PlannedCache {
- public:
-  /// Null until it was made.
-  const RowCache* get() const { return cache_.load(std::memory_order_acquire); }
-  /// Makes it as `make` does, unless it is there; null if `make` gives none.
-  template <class Make>
-  const RowCache* plan(Make&& make) {
-    const std::lock_guard lock(mutex_);
-    if (owner_ == nullptr) {
-      owner_ = make();
-      cache_.store(owner_.get(), std::memory_order_release);
-    }
-    return owner_.get();
-  }
-
- private:
-  std::mutex mutex_;
-  std::unique_ptr<RowCache> owner_;
-  std::atomic<const RowCache*> cache_ = nullptr;
 };
 
 }  // namespace ltr

@@ -147,11 +147,12 @@ ranked: RetrievalPrecision(top_k=2) RetrievalRecall() RetrievalHitRate() Retriev
 """
 
 STAGES = ("shuffle({b})", "shuffle(1, buffer = 4)", "map(same)", "map(same, on_bad = skip(3))", "take({n})", "skip(1)", "shard(0, 2)", "repeat(2)", "cache()",
-          "cache(limit = 2 MiB)", "prefetch({b})", 'select("u", "n")', "concat(base)", "bucket(by = s => s.n, width = 2)", "sample(s => 1.0 + s.n, seed = {n})", 'sample("n", seed = 1, count = 2, replacement = false)',
+          "cache(limit = 2 MiB)", "cache(disk)", "prefetch({b})", 'select("u", "n")', "concat(base)", "bucket(by = s => s.n, width = 2)", "sample(s => 1.0 + s.n, seed = {n})", 'sample("n", seed = 1, count = 2, replacement = false)',
           'balance(by = "n", seed = 2)', "balance(by = s => s.n % 2, seed = 1, count = {b})")
 SOURCES = ('mnist()', 'fashion_mnist("none")', 'cifar10()', 'idx("none.idx") as {{image: u8[2, 2]}}', 'npz("none.npz") as {{x: float[{b}]}}', 'npy("none.npy") as {{x: float[{b}]}}',
            'csv("none.csv", sep = ";", missing = ["NA", "-"]) as {{x: float, y: option[str]}}', 'jsonl("none/*.jsonl") as {{x: float}}', 'audio("none/*.wav")', 'cifar100()', 'sqlite("none.db", "select x from t") as {{x: float}}', 'tar_shards("none/*.tar") as {{png: u8[3, ?, ?], cls: int}}', 'text_lines("none/*.txt")',
            'parquet("none/*.parquet") as {{x: float, ids: i64[?]}}', 'arrow("none.feather") as {{x: option[str]}}', 'hf_dataset("none", "train") as {{text: str, label: int}}',
+           'safetensors("none.safetensors") as {{x: f32[{b}]}}', 'tfrecord("none/*.tfrecord") as {{x: float, ids: i64[?]}}', 'files("none/*.bin")',
            'text_chars("none.txt")', 'token_shards("none/*.bin", window = {h})', 'image_folder("none")')
 RULES = ("SGD({}, momentum = 0.5)", "Adam({})", "AdamW({})", "NAdam({})", "RAdam({})", "Adamax({})", "RMSprop({})", "Adadelta({})", "Adagrad({})", "Rprop({})",
          "Adafactor({})", "Muon({})", "Lion({})", "Lamb({})", "Lars({})")

@@ -67,6 +67,13 @@ void find_caches(Context& cx, const ExprView& expr, const DataObject& data) {
     diagnostic.label(*map, "this map draws random numbers");
     help_in_front(diagnostic, "cache()", *map, cx);
     cx.report(std::move(diagnostic));
+    return;
+  }
+  // Which bad records a batch lacks is known by whoever made it: a later run would not hear of them.
+  const auto* place = stage->args.size() > 1 ? cx.at(stage->args[1]).get<node::Symbol>() : nullptr;
+  if (place != nullptr && place->text == "disk" && expr.type.uniform) {
+    cx.report(diag::wrong_argument(expr.span, "`cache(disk)` keeps records, and these are batches")
+                  .help("put it in front of `collate`"));
   }
 }
 

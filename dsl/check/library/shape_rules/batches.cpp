@@ -85,16 +85,17 @@ bool is_value_of(double value, Element element) {
   }
 }
 
-/// Whether every field that is filled up can hold the value: E0309. One that is not known yet is looked at when a run starts.
-bool check_filling(const ExprView& pad, const std::vector<TypeField>& record, const std::vector<std::string>& padded,
-                   Context& cx) {
+/// Whether all fields `filled` of a record can hold the value of `what`: E0309. One that is not known yet is looked at when a run starts.
+bool check_filling(const ExprView& pad, const char* what, const std::vector<TypeField>& record,
+                   const std::vector<std::string>& filled, Context& cx) {
   const std::optional<HostValue> known = evaluate(pad, cx.program);
   if (!known || known->kind != HostValue::Kind::Float) return true;
   for (const TypeField& field : record) {
-    const bool is_filled = std::find(padded.begin(), padded.end(), field.name) != padded.end();
+    const bool is_filled = std::find(filled.begin(), filled.end(), field.name) != filled.end();
     if (!is_filled || is_value_of(known->real, field.type.element)) continue;
-    cx.report(diag::wrong_argument(pad.span, "`pad` fills up `" + field.name + ": " + cx.text(field.type) +
-                                                 "`, which cannot hold " + cx.source_text(pad.span)));
+    cx.report(diag::wrong_argument(pad.span, "`" + std::string(what) + "` fills up `" + field.name + ": " +
+                                                 cx.text(field.type) + "`, which cannot hold " +
+                                                 cx.source_text(pad.span)));
     return false;
   }
   return true;
@@ -142,25 +143,60 @@ void spread_lengths(CallSite& site, const std::vector<std::string>& padded) {
   }
 }
 
+/// The pairs of a list that is written, such as `[("ids", "n")]`.
+ExprIds pairs_of(const ExprView& list) {
+  const auto* pairs = list.get<node::List>();
+  return pairs != nullptr ? pairs->elements : ExprIds{};
+}
+
+/// The field that a pair is about: one that is filled up; nothing, and reported, where it is none.
+std::optional<std::string> field_of(const ExprView& given, const std::vector<std::string>& padded, Context& cx) {
+  const auto* pair = given.get<node::Tuple>();
+  const auto* name = pair != nullptr ? cx.at(pair->elements[0]).get<node::StrConst>() : nullptr;
+  if (name == nullptr) {
+    cx.report(diag::not_a_constant(given.span, "the name of a field"));
+    return std::nullopt;
+  }
+  if (std::find(padded.begin(), padded.end(), name->text) != padded.end()) return name->text;
+  diagnostics::Diagnostic diagnostic =
+      diag::wrong_argument(cx.at(pair->elements[0]).span, "`" + name->text + "` is no field that is filled up");
+  note_known(diagnostic, padded);
+  cx.report(std::move(diagnostic));
+  return std::nullopt;
+}
+
+/// What `pad` and `pads` fill fields up with; false where a field is named wrongly, twice, or not at all, or cannot hold its value.
+bool check_pads(const ExprView& pad, const ExprView& pads, const std::vector<TypeField>& record,
+                const std::vector<std::string>& padded, Context& cx) {
+  std::vector<std::string> others = padded;
+  for (const ExprId id : pairs_of(pads)) {
+    const auto field = field_of(cx.at(id), padded, cx);
+    if (!field) return false;
+    const ExprView value = cx.at(cx.at(id).get<node::Tuple>()->elements[1]);
+    if (!check_filling(value, "pads", record, {*field}, cx)) return false;
+    if (std::erase(others, *field) > 0) continue;
+    cx.report(diag::wrong_argument(cx.at(id).span, "`" + *field + "` has two values that it is filled up with"));
+    return false;
+  }
+  if (!pad.is<node::NoneConst>()) return check_filling(pad, "pad", record, others, cx);
+  if (others.empty()) return true;
+  cx.report(diag::wrong_argument(pads.span, "nothing says what `" + others[0] + "` is filled up with")
+                .help("`pad = 0` says it for all that `pads` does not name"));
+  return false;
+}
+
 /// Adds the fields that `lengths` asks for; false where one cannot be.
 bool add_lengths(const ExprIds& lengths, const std::vector<std::string>& padded, Type& batch, CallSite& site) {
   Context& cx = site.scope.cx;
   for (const ExprId id : lengths) {
+    if (!field_of(cx.at(id), padded, cx)) return false;
     const auto* pair = cx.at(id).get<node::Tuple>();
-    const auto* first = pair != nullptr ? cx.at(pair->elements[0]).get<node::StrConst>() : nullptr;
-    const auto* second = pair != nullptr ? cx.at(pair->elements[1]).get<node::StrConst>() : nullptr;
-    if (first == nullptr || second == nullptr) {
+    const auto* second = cx.at(pair->elements[1]).get<node::StrConst>();
+    if (second == nullptr) {
       cx.report(diag::not_a_constant(cx.at(id).span, "the name of a field"));
       return false;
     }
-    const std::string &of = first->text, &name = second->text;
-    if (std::find(padded.begin(), padded.end(), of) == padded.end()) {
-      diagnostics::Diagnostic diagnostic =
-          diag::wrong_argument(cx.at(pair->elements[0]).span, "`" + of + "` is no field that is filled up");
-      note_known(diagnostic, padded);
-      cx.report(std::move(diagnostic));
-      return false;
-    }
+    const std::string& name = second->text;
     for (const TypeField& field : batch.fields) {
       if (field.name != name) continue;
       cx.report(diag::wrong_argument(cx.at(pair->elements[1]).span, "the record has a field `" + name + "` already"));
@@ -187,28 +223,33 @@ Expr rule_window(const FnInfo& op, CallSite& site) {
 }
 
 Expr rule_collate(const FnInfo& op, CallSite& site) {
-  constexpr size_t kPad = 3, kLengths = 4;
+  constexpr size_t kPad = 3, kLengths = 4, kPads = 5, kPadTo = 6, kSide = 7;
   Context& cx = site.scope.cx;
   const std::vector<TypeField> record = site.given[0].checked->type.fields;
   const std::vector<std::string> padded = padded_fields(record, site.scope);
   spread_lengths(site, padded);
   auto group = stage(op, site);
   if (!group || !check_group(op, *group, site)) return error_at(site.span);
-  const bool is_padded = !argument(*group, kPad, cx).is<node::NoneConst>();
-  const ExprView lengths = argument(*group, kLengths, cx);
-  const auto* pairs = lengths.get<node::List>();
-  const ExprIds asked = pairs != nullptr ? pairs->elements : ExprIds{};
-  if (!is_padded && !asked.empty()) {
-    cx.report(diag::wrong_argument(lengths.span, "`lengths` goes with `pad`")
+  const ExprView pad = argument(*group, kPad, cx), pads = argument(*group, kPads, cx);
+  const bool is_padded = !pad.is<node::NoneConst>() || !pairs_of(pads).empty();
+  const ExprIds asked = pairs_of(argument(*group, kLengths, cx));
+  const auto* to = argument(*group, kPadTo, cx).get<node::IntConst>();
+  const auto* side = argument(*group, kSide, cx).get<node::Symbol>();
+  const std::pair<bool, size_t> wanting_pad[] = {{!asked.empty(), kLengths},
+                                                 {to == nullptr || to->value != 1, kPadTo},
+                                                 {side == nullptr || side->text != "right", kSide}};
+  for (const auto& [is_given, place] : wanting_pad) {
+    if (is_padded || !is_given) continue;
+    cx.report(diag::wrong_argument(argument(*group, place, cx).span, "`" + op.params[place].name + "` goes with `pad`")
                   .help("`pad = 0` fills the shorter records up with 0"));
     return error_at(site.span);
   }
   if (is_padded && padded.empty()) {
-    cx.report(diag::wrong_argument(argument(*group, kPad, cx).span,
+    cx.report(diag::wrong_argument((pad.is<node::NoneConst>() ? pads : pad).span,
                                    "no field of the record has a size that differs, so nothing is filled up"));
     return error_at(site.span);
   }
-  if (is_padded && !check_filling(argument(*group, kPad, cx), record, padded, cx)) return error_at(site.span);
+  if (is_padded && !check_pads(pad, pads, record, padded, cx)) return error_at(site.span);
   Type& type = group->type;
   for (TypeField& field : type.fields) {
     const auto wide = widened(field, cx.program.atoms.unknown(), true, site.name_span, site.scope);
