@@ -61,6 +61,8 @@ void check_hook_fields(Context& cx, const Experiment& experiment);
 void check_hook_optimizers(Context& cx, const Experiment& experiment);
 /// E0504, E0515, E0309: the streams and fields that a listed callback shows are there.
 void check_shown(Context& cx, const Experiment& experiment);
+/// E0313: what a choice is compared with is one of its values.
+void check_compared_choices(Context& cx, const Experiment& experiment);
 /// E0608: what a topology divides or recomputes is in the model that it is for.
 void check_divided_blocks(Context& cx, const Experiment& experiment);
 /// E0519: a stream that drops what is less than a batch has a batch.
