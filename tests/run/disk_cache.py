@@ -229,7 +229,7 @@ def room(folder, rows):
           and "rows.ltr:15" in refused.stderr, refused.text[-2000:])
     place.cache.unlink()
     place.cache.mkdir()
-    inside = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=8k tmpfs "$0" && exec "$@"', str(place.cache)]
+    inside = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=4k tmpfs "$0" && exec "$@"', str(place.cache)]
     if run("unshare", "--mount", "true").returncode != 0:
         return print("skip: no file systems of its own here")
     full = place.fit(around=inside)

@@ -59,12 +59,13 @@ bool is_read(const Context& cx, DeclIndex data, const std::string& field, bool& 
 bool counts_lengths(const ExprView& expr, const std::string& field, const Program& program) {
   const auto* op = expr.get<node::Op>();
   if (op != nullptr && op->op == library::Id::Collate) {
-    const ExprView lengths = program.exprs[op->args.back()];
-    const auto* pairs = lengths.get<node::List>();
-    for (const ExprId id : pairs != nullptr ? pairs->elements : ExprIds{}) {
-      const auto* pair = program.exprs[id].get<node::Tuple>();
-      const auto* name = pair != nullptr ? program.exprs[pair->elements[1]].get<node::StrConst>() : nullptr;
-      if (name != nullptr && name->text == field) return true;
+    for (const ExprId argument : op->args) {
+      const auto* pairs = program.exprs[argument].get<node::List>();
+      for (const ExprId id : pairs != nullptr ? pairs->elements : ExprIds{}) {
+        const auto* pair = program.exprs[id].get<node::Tuple>();
+        const auto* name = pair != nullptr ? program.exprs[pair->elements[1]].get<node::StrConst>() : nullptr;
+        if (name != nullptr && name->text == field) return true;
+      }
     }
   }
   return any_child(expr, [&](ExprId child) { return counts_lengths(program.exprs[child], field, program); });
