@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/data/loader.h"
+#include "runtime/tensor/random.h"
 #include "runtime/train/root_state.h"
 
 namespace ltr {
@@ -53,6 +54,8 @@ data::LoaderOptions loader_options(const Data& data, size_t stream, const Traine
   options.location = role_stream.location;
   options.name = stream_name(data, stream);
   options.seed = uint64_t(settings.seed);
+  // What is drawn for a record is of its stream: `val` that is made by the function that makes `train` has other records.
+  if (role_stream.role != Role::Train) options.seed = random_key(options.seed, "stream", options.name);
   options.limit.batches = limit.batches;
   if (limit.fraction >= 0) options.limit.fraction = limit.fraction;
   if (role_stream.role != Role::Train) return options;

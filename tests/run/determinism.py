@@ -4,6 +4,7 @@
 Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these.
 """
 import pathlib
+import re
 import signal
 import sys
 
@@ -71,8 +72,51 @@ def resumes_after_signal(name, program, folder, options, at_step, number, code, 
     same(f"{name} resumed after {number.name}", whole, again)
 
 
+DRAWN = """ltr 1
+
+data Drawn() {
+  batch[B] { x: float[B] }
+  fn point(i: int) -> {x: float} = (x = rand().item())
+  let all = synthetic(8, point)
+  train = synthetic(8, point) |> collate(8)
+  val.same = synthetic(8, point) |> collate(8)
+  val.more = synthetic(8, point) |> collate(8)
+  test = all |> collate(8)
+}
+
+model Seen() {
+  weight w: float[1] = zeros(1)
+  optimizer opt = SGD(w, lr = 0.1)
+  step train[B](x: float[B]) {
+    minimize mse(w.sum() + 0 * x, x)
+    print "train {epoch} {x:.6}"
+  }
+  step val[B](x: float[B]) { print "val {x:.6}" }
+}
+
+experiment e { data = Drawn(), model = Seen(), trainer { epochs = 2 }, callbacks { StopOnSignal() } }
+"""
+
+
+def drawn_by_stream(folder):
+    """What a map draws is of its stream alone, and the same in each round and run."""
+    source = folder / "drawn.ltr"
+    source.write_text(DRAWN)
+    program = build(source, folder)
+    texts = [fit(program, folder / f"drawn-{workers}", "--workers", workers).stdout for workers in (0, 2)]
+    lines = [re.findall(r"^(train \d|val) (.*)$", text, re.M) for text in texts]
+    check("drawn: two runs see the same", lines[0] == lines[1] and len(lines[0]) >= 6, texts[0])
+    seen = {}
+    for name, values in lines[0]:
+        seen.setdefault(name, []).append(values)
+    same_first = seen.get("val", [])[:2]
+    check("drawn: streams of one function have records of their own", len(set(same_first + seen.get("train 0", []))) == 3, texts[0])
+    check("drawn: rounds see the same", seen.get("val", [])[-2:] == same_first, texts[0])
+
+
 with scratch() as place:
     folder = pathlib.Path(place)
+    drawn_by_stream(folder)
     iris = build(EXAMPLES / "iris.ltr", folder)
     mnist = build(EXAMPLES / "mnist.ltr", folder)
 

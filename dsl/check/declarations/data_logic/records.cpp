@@ -88,10 +88,23 @@ bool makes_records(const ExprView& stream, const DataObject& data, const Program
          library::info(stage_of(behind_lets(program.exprs[map->stream], data, program))).records == Records::Counted;
 }
 
+/// Whether a function draws random numbers, itself or in what it calls: those of each stream are its own.
+bool draws(FnId fn, const Program& program) {
+  bool is_drawn = false;
+  for_each_reached(fn, program, [&](const ExprView& expr) {
+    const auto* op = expr.get<node::Op>();
+    is_drawn = is_drawn || (op != nullptr && library::info(op->op).draws != library::Draws::Never);
+  });
+  return is_drawn;
+}
+
 /// What a stream delivers: first exactly its records, then what these were chosen from.
 std::vector<ExprView> origins(const ExprView& expr, const DataObject& data, const Program& program) {
   const ExprView stream = behind_lets(expr, data, program);
-  if (makes_records(stream, data, program)) return {stream};
+  if (makes_records(stream, data, program)) {
+    const bool is_drawn = draws(stream.get<node::MapStage>()->fn, program);
+    return is_drawn ? std::vector<ExprView>() : std::vector<ExprView>{stream};
+  }
   const auto input = input_of(stream, program);
   const bool is_choice =
       stream.is<node::ListElement>() || stream.is<node::TupleElement>() || chooses(stage_of(stream)) || !input;
