@@ -414,4 +414,12 @@ bool Trace::op(const ir::Op& op, Frame& frame) {
   return true;
 }
 
+std::string Trace::called_name(std::string_view name, const Frame& frame) const {
+  std::string called(name);
+  for (const Frame* at = &frame; at != nullptr && at->function->is_library; at = at->caller) {
+    if (at->function->role == ir::Role::Free) called = at->function->name.substr(at->function->name.rfind('.') + 1);
+  }
+  return called;
+}
+
 }  // namespace ltr::training_logic

@@ -101,6 +101,8 @@ class Trace {
   /// Of the program rather than of the library: the place of the call, if need be.
   Span user_span(const ir::Op& op, const Frame& frame) const;
   Span written_span(const ir::Op& op, size_t operand, const Frame& frame) const;
+  /// What the program calls, where the library comes to `name`.
+  std::string called_name(std::string_view name, const Frame& frame) const;
   /// The place in the function that the trace began with.
   Span outer_span(const ir::Op& op, const Frame& frame) const;
   VersionId version_of(OwnerId owner) const;

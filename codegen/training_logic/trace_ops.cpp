@@ -323,7 +323,7 @@ void Trace::look_at_activation(Id taker, const ir::Op& op, Frame& frame) {
   const Frame* metric = &frame;
   while (metric != nullptr && metric->function->role != ir::Role::MetricUpdate) metric = metric->caller;
   if (metric == nullptr) {
-    findings.doubled.push_back({written_span(op, 0, frame), std::string(function.name), before});
+    findings.doubled.push_back({written_span(op, 0, frame), called_name(function.name, frame), before});
     return;
   }
   bool takes_both = false;

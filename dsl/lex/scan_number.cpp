@@ -13,6 +13,18 @@ namespace {
 
 bool is_hex_digit(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
+/// Whether `text` has `word` at another place than `here`, outside of comments.
+bool stands_elsewhere(std::string_view text, size_t here, std::string_view word) {
+  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    const size_t line = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;  // behind the end of the line before, or 0
+    const bool is_whole = (at == 0 || !is_name_char(text[at - 1])) && (end == text.size() || !is_name_char(text[end]));
+    const bool is_comment = text.substr(line, at - line).find('#') != std::string_view::npos;
+    if (is_whole && !is_comment && at != here) return true;
+  }
+  return false;
+}
+
 /// `_` stands between two digits only.
 bool has_stray_underscore(std::string_view digits) {
   for (size_t i = 0; i < digits.size(); ++i) {
@@ -151,6 +163,9 @@ void Scanner::scan_unit(size_t number_begin) {
     // `5 epochs`, `1 epoch`.
     if (near && (*near == "epoch" || *near == "step") && text_.substr(number_begin, at_ - number_begin) != "1")
       *near += 's';
+    // A name that stands elsewhere, too, begins what follows: an operator or a comma is missing in front of it.
+    const bool is_called = end < text_.size() && (text_[end] == '(' || text_[end] == '.');
+    if (!is_glued && (is_called || stands_elsewhere(text_, begin, word))) return;
     at_ = end;
     if (is_glued && !near) {
       out_.tokens.pop_back();

@@ -65,6 +65,10 @@ bool is_in_value(const State& state, Iter at) {
 /// What comes behind the brackets of a call is what its value is handed on to, more often than a second one in the line.
 diagnostics::Diagnostic with_pipe(const State& state, Iter at, diagnostics::Diagnostic diagnostic) {
   const Span behind = {at->span.source, std::prev(at)->span.end, std::prev(at)->span.end};
+  const char first = state.text(*at).front();
+  if (first >= 'A' && first <= 'Z' && std::next(at)->kind != K::OpenParen)
+    return diagnostic.help("what records are read as stands behind `as`: `… as {}`", state.text(*at))
+        .guess(behind, " as");
   return diagnostic.help("a value is handed on with `|>`: `… |> {}`", state.text(*at)).guess(behind, " |>");
 }
 

@@ -31,6 +31,13 @@ struct Unread {
   std::set<std::string, std::less<>> names;
 };
 
+/// What a line would have given a value, and the last line that it would have had it in.
+struct Assigned {
+  Line line;
+  uint32_t last = 0;
+  std::string name;
+};
+
 class Lines {
  public:
   Lines(const diagnostics::Sink& sink, const source::SourceManager& sources) : sources_(sources) {
@@ -49,6 +56,7 @@ class Lines {
         find_declared(sources_.line_text({line.first}, at), unread.names);
         if (at != line.second) reached_.emplace(line.first, at);
       }
+      if (unread.told.code == Code::E0201) look_around(line, unread.told);
       names_.insert(unread.names.begin(), unread.names.end());
     }
   }
@@ -57,8 +65,12 @@ class Lines {
 
   bool is_consequence(const Diagnostic& one) const {
     if (one.span.source.index == 0) return false;
-    if (one.code != Code::E0202 && reached_.contains(line_of(one.span))) return true;
-    const auto line = unread_.find(line_of(one.span));
+    const Line here = line_of(one.span);
+    if (one.code != Code::E0202 && reached_.contains(here)) return true;
+    const auto loose = loose_from_.find(here.first);
+    if (one.code == Code::E0208 && loose != loose_from_.end() && loose->second < here.second) return true;
+    if (!is_of_text(one.code) && (continued_.contains(here) || mentions_assigned(here))) return true;
+    const auto line = unread_.find(here);
     if (line != unread_.end()) {
       const Diagnostic& told = line->second.told;
       const bool is_told = one.code == told.code && one.span == told.span && one.message == told.message;
@@ -70,6 +82,54 @@ class Lines {
 
  private:
   Line line_of(source::Span span) const { return {span.source.index, sources_.lines(span.source).line_of(span.begin)}; }
+
+  /// What a line that goes wrong does to those around it.
+  void look_around(const Line& line, const Diagnostic& told) {
+    const std::string_view text = sources_.line_text({line.first}, line.second);
+    const size_t begin = sources_.lines(told.span.source).begin_of(line.second);
+    // What goes wrong with the call that it begins with may have been meant to go on with the line before.
+    const bool is_first = text.substr(0, told.span.begin - begin).find_first_not_of(" \t") == std::string_view::npos;
+    const bool is_called = text.substr(std::min(text.size(), told.span.end - begin)).starts_with('(');
+    if (is_first && is_called && line.second > 1) continued_.emplace(line.first, line.second - 1);
+    // A bracket that it closes without having opened it is missing further on.
+    if (std::ranges::count(text, '}') > std::ranges::count(text, '{')) loose_from_.try_emplace(line.first, line.second);
+    size_t from = indent_of(text);
+    if (from == std::string_view::npos || from == 0) return;
+    if (text.substr(from).starts_with("let ")) from += 4;
+    const size_t to = size_t(std::ranges::find_if_not(text.substr(from), lex::is_name_char) - text.begin());
+    const std::string_view rest = text.substr(std::min(text.find_first_not_of(' ', to), text.size()));
+    const bool is_given = rest.starts_with(':') || (rest.starts_with('=') && !rest.starts_with("=="));
+    const std::string_view word = text.substr(from, to - from);
+    if (is_given && lex::find_word(word) == TokenKind::Name)
+      assigned_.push_back({line, end_of_body(line), std::string(word)});
+  }
+
+  /// Whether a line of the same body behind it reads what a line would have given a value.
+  bool mentions_assigned(const Line& line) const {
+    const std::string_view text = sources_.line_text({line.first}, line.second);
+    return std::ranges::any_of(assigned_, [&](const Assigned& one) {
+      if (one.line.first != line.first || line.second <= one.line.second || line.second > one.last) return false;
+      bool is_found = false;
+      for_each_word(text,
+                    [&](size_t from, size_t to) { is_found = is_found || text.substr(from, to - from) == one.name; });
+      return is_found;
+    });
+  }
+
+  static size_t indent_of(std::string_view text) { return text.find_first_not_of(' '); }
+
+  /// The last line that is indented as deep as `line`.
+  uint32_t end_of_body(const Line& line) const {
+    const size_t indent = indent_of(sources_.line_text({line.first}, line.second));
+    const uint32_t count = sources_.lines({line.first}).line_count();
+    uint32_t last = line.second;
+    while (last < count) {
+      const size_t next = indent_of(sources_.line_text({line.first}, last + 1));
+      if (next != std::string_view::npos && next < indent) break;
+      ++last;
+    }
+    return last;
+  }
 
   static bool comes_before(const Diagnostic& one, const Diagnostic& other) {
     const bool is_string = one.code == Code::E0102;
@@ -115,7 +175,10 @@ class Lines {
 
   const source::SourceManager& sources_;
   std::map<Line, Unread> unread_;
-  std::set<Line> reached_;  ///< of what is open
+  std::set<Line> reached_;                   ///< of what is open
+  std::set<Line> continued_;                 ///< by what cannot be read
+  std::map<uint32_t, uint32_t> loose_from_;  ///< by source: the line from which a `}` is one too many
+  std::vector<Assigned> assigned_;
   std::set<std::string, std::less<>> names_;
 };
 

@@ -229,7 +229,8 @@ EXTERNS = """extern "kernels.cpp" {
 # What `ltrc check -v` says of a step, as a run does: what stands in front of the model, which one, which step, the statement, the reason.
 KNOWN = {
     "inner": ("", MODEL, "train", "log slope = mean(grad(mean(net(x)), x))", "takes a gradient inside of it"),
-    "gradients": ("", MANUAL, "train", "log size = norm(opt.grads)", "reads gradients"),
+    "gradients": ("", MANUAL.replace("    opt.step()\n    log loss\n", "    log loss\n    opt.step()\n"), "train",
+                  "log size = norm(opt.grads)", "reads gradients"),
     "elements": (EXTERNS, MODEL, "train", "log more = mean(twice(x.mean(1)))", "calls a C++ function that works on elements"),
     "own": (EXTERNS, MODEL, "train", "log more = mean(cube(x.mean(1)))", "calls a C++ function that has a gradient of its own"),
     "called": ("fn scaled(x: float[]) -> float[] {\n  factor = x.item()\n  return x * factor\n}\n", MODEL, "val",

@@ -97,6 +97,7 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
   bool has_error = false;
   bool has_more = false;  ///< than there are params
   size_t next = 0;
+  const Given* named = nullptr;  ///< the first with a name
   for (const Given& given : site.given) {
     // What could not be read may have been more than one argument.
     if (given.value != nullptr && given.value->is_error()) return std::nullopt;
@@ -122,10 +123,12 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
         has_error = true;
         continue;
       }
-      if (bound[next - 1] != nullptr) {
+      if (named != nullptr || bound[next - 1] != nullptr) {
+        const bool is_taken = bound[next - 1] != nullptr;
         cx.report(
             diag::wrong_argument(given.span, "an argument that is known by its place stands before those with names")
-                .label(bound[next - 1]->name->span, "this one has the place already")
+                .label(is_taken ? bound[next - 1]->name->span : named->name->span, "this one {}",
+                       is_taken ? "has the place already" : "has a name")
                 .help("`{} = …` says what it is", first_free(params, bound, site.given)));
         has_error = true;
         continue;
@@ -133,6 +136,7 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
       bound[next - 1] = &given;
       continue;
     }
+    if (named == nullptr) named = &given;
     const auto param = std::find_if(params.begin(), params.end(),
                                     [&](const ParamInfo& candidate) { return candidate.name == given.name->text; });
     if (param == params.end()) {

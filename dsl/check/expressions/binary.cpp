@@ -1,14 +1,9 @@
 #include "dsl/check/declarations/declarations.h"
+#include "dsl/check/expressions/operands.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/host/math.h"
 
 namespace ltr::check {
-
-bool divides_by_zero(const Expr& right, Span span, Scope& scope) {
-  if (!right.type.value || right.type.value->constant() != 0) return false;
-  scope.cx.report(diag::out_of_range(span, "division by zero"));
-  return true;
-}
 
 namespace {
 
@@ -418,6 +413,7 @@ Expr apply_operator(ast::BinaryOp written, Span op_span, Expr left, Expr right, 
     site.given.push_back({std::nullopt, nullptr, right, right.span});
     return call_op(matmul, site);
   }
+  if (report_zero_divisor(written, right, cx)) return error_at(span);
   const bool is_equality = written == ast::BinaryOp::Equal || written == ast::BinaryOp::NotEqual;
   const Operator& op = info(written);
   if ((left.type.is_tensor() &&
@@ -462,6 +458,7 @@ Expr apply_operator(ast::BinaryOp written, Span op_span, Expr left, Expr right, 
     return {Type::of(Kind::Str), span,
             node::Interpolate{{{cx.keep(std::move(left)), ""}, {cx.keep(std::move(right)), ""}}}};
   }
+  if (report_function_operand(left, right, scope)) return error_at(span);
   diagnostics::Diagnostic diagnostic = diag::wrong_type(
       op_span, "cannot " + std::string(op.verb) + " " + cx.text(left.type) + " and " + cx.text(right.type));
   diagnostic.label(left.span, "{}", cx.text(left.type)).label(right.span, "{}", cx.text(right.type));

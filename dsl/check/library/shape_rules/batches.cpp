@@ -238,6 +238,12 @@ Expr rule_collate(const FnInfo& op, CallSite& site) {
   const std::pair<bool, size_t> wanting_pad[] = {{!asked.empty(), kLengths},
                                                  {to == nullptr || to->value != 1, kPadTo},
                                                  {side == nullptr || side->text != "right", kSide}};
+  if (!asked.empty() && side != nullptr && side->text == "left") {
+    cx.report(diag::wrong_argument(argument(*group, kSide, cx).span,
+                                   "`lengths` count from the left, where `side = left` fills up")
+                  .help("leave out one of them: what reads lengths takes the first places of a record"));
+    return error_at(site.span);
+  }
   for (const auto& [is_given, place] : wanting_pad) {
     if (is_padded || !is_given) continue;
     cx.report(diag::wrong_argument(argument(*group, place, cx).span, "`" + op.params[place].name + "` goes with `pad`")
