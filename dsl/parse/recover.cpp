@@ -161,8 +161,8 @@ void report_failure(State& state, Level level, Iter start, Iter where) {
   }
   diagnostics::Diagnostic diagnostic =
       diag::unexpected_token(at->span, describe(state.expected_), describe_found(state, at));
-  const bool may_be_handed =
-      at->kind == K::Name && std::prev(at)->kind == K::CloseParen && expects(state, Expected::Separator);
+  const bool may_be_handed = at != state.begin() && at->kind == K::Name && std::prev(at)->kind == K::CloseParen &&
+                             expects(state, Expected::Separator);
   if (may_be_handed && (std::next(at)->kind == K::Newline || std::next(at)->kind == K::Pipe)) {
     diagnostic = with_pipe(state, at, std::move(diagnostic));
   } else {
