@@ -413,7 +413,6 @@ Expr apply_operator(ast::BinaryOp written, Span op_span, Expr left, Expr right, 
     site.given.push_back({std::nullopt, nullptr, right, right.span});
     return call_op(matmul, site);
   }
-  if (report_zero_divisor(written, right, cx)) return error_at(span);
   const bool is_equality = written == ast::BinaryOp::Equal || written == ast::BinaryOp::NotEqual;
   const Operator& op = info(written);
   if ((left.type.is_tensor() &&

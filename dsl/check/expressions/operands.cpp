@@ -10,15 +10,6 @@ bool divides_by_zero(const Expr& right, Span span, Scope& scope) {
   return true;
 }
 
-bool report_zero_divisor(ast::BinaryOp sign, const Expr& divisor, Context& cx) {
-  const auto* whole = divisor.get<node::IntConst>();
-  const auto* real = divisor.get<node::FloatConst>();
-  const bool is_zero = (whole != nullptr && whole->value == 0) || (real != nullptr && real->value == 0);
-  if (!is_zero || (sign != ast::BinaryOp::Divide && sign != ast::BinaryOp::Remainder)) return false;
-  cx.report(diag::out_of_range(divisor.span, "division by zero"));
-  return true;
-}
-
 bool report_function_operand(const Expr& left, const Expr& right, Scope& scope) {
   const Expr* function = left.type.kind == Kind::Function ? &left : &right;
   const bool is_text =

@@ -6,8 +6,6 @@
 
 namespace ltr::check {
 
-/// E0325 of a quotient or remainder by a 0 that is written. Whether it is one.
-bool report_zero_divisor(ast::BinaryOp sign, const Expr& divisor, Context& cx);
 /// E0313 of a function that is not called, `exp * 2`, where a value is meant. Whether there is one.
 bool report_function_operand(const Expr& left, const Expr& right, Scope& scope);
 
