@@ -20,7 +20,8 @@ const Hparam* hparam_in(const ExprView& expr, const Object& model, const Experim
 
 /// The texts that an hparam may be, `where act in ["relu", "gelu"]`; none where its rule is another one.
 std::vector<std::string> choices_of(const Hparam& hparam, const Context& cx) {
-  const ExprView rule = hparam.where ? cx.at(*hparam.where) : cx.at(hparam.initial);
+  if (!hparam.where) return {};
+  const ExprView rule = cx.at(*hparam.where);
   const auto* in = rule.get<node::In>();
   const auto* set = in != nullptr ? cx.at(in->set).get<node::List>() : nullptr;
   std::vector<std::string> texts;

@@ -6,28 +6,21 @@
 
 #include "doors/limits.h"
 #include "ltr/streams.h"
-#include "runtime/data/known.h"
 #include "runtime/data/paths.h"
+#include "runtime/data/sources/each_file.h"
 #include "runtime/data/sources/records.h"
-#include "runtime/data/sources/source.h"
 #include "runtime/tensor/handle.h"
 
 namespace ltr {
 
 namespace {
 
-class WholeFiles : public Source {
+class WholeFiles : public EachFile {
  public:
-  WholeFiles(const Str& pattern, std::vector<Str> files) : Source(files_record()), files_(std::move(files)) {
-    note_opened(pattern, files_);
-    note_records(pattern, size());
-  }
-
-  int64_t size() const override { return int64_t(files_.size()); }
-  Str name_of(const ReadAt& at) const override { return files_[size_t(at.index)]; }
+  using EachFile::EachFile;
 
   bool read(const ReadAt& at, Record& out) const override {
-    const Str& path = files_[size_t(at.index)];
+    const Str& path = path_of(at);
     const Str bytes = reading(path, [&] { return doors::read_plain_file(path, doors::limits::kFileBytes); });
     const at::Tensor content = at::empty({int64_t(bytes.size())}, at::TensorOptions().dtype(at::kByte));
     if (!bytes.empty()) std::memcpy(content.mutable_data_ptr(), bytes.data(), bytes.size());
@@ -36,9 +29,6 @@ class WholeFiles : public Source {
     out[1].tensor = give(content);
     return true;
   }
-
- private:
-  std::vector<Str> files_;
 };
 
 }  // namespace
@@ -52,7 +42,7 @@ Stream files(const Str& glob) {
     if (found.empty())
       throw with_help(error_here(err::file_missing, pattern),
                       "what it names are folders; a folder and all in it is `…/*`");
-    return Stream(new WholeFiles(pattern, std::move(found)));
+    return Stream(new WholeFiles(files_record(), pattern, std::move(found)));
   });
 }
 

@@ -257,8 +257,10 @@ void check_split(Context& cx, const node::Op& split, const DataObject& data) {
     wanted += *count;
   }
   const size_t count = parts->elements.size();
-  if (share > 0 && share < 1 - 1e-6 && count > 1)
-    return cx.report(diag::left_records(written.span, std::to_string(std::lround(share * 100)) + " % of the records")
+  // Thirds are written as 0.333.
+  const auto percent = std::lround(share * 100);
+  if (share > 0 && percent < 100 && count > 1)
+    return cx.report(diag::left_records(written.span, std::to_string(percent) + " % of the records")
                          .help("shares that add up to 1 take all; what is left out on purpose is a part of its own"));
   if (wanted == 100 && count > 1 && records && *records > wanted)
     return cx.report(diag::left_records(written.span, "100 of " + std::to_string(*records) + " records")
