@@ -17,8 +17,8 @@ hparam multiple: int = 1
 
 data Lists() {{
   batch[B, S, T] {{ ids: i64[B, S], wave: float[B, 1, T], n: i64[B] }}
-  fn of(s: {{i: int}}) -> {{ids: i64[?], wave: float[1, ?]}} = (ids = arange(s.i + 1) + 1, wave = (arange(3 - s.i).to(float) + 1.0).unsqueeze(0))
-  train = range(3) |> map(of) |> collate(3, {padding}, lengths = "n")
+  fn of(s: {{i: int}}) -> {{ids: i64[?], wave: float[1, ?]{field}}} = (ids = arange(s.i + 1) + 1, wave = (arange(3 - s.i).to(float) + 1.0).unsqueeze(0){value})
+  train = range(3) |> map(of) |> collate(3, {padding})
 }}
 
 model Reader() {{
@@ -39,9 +39,16 @@ experiment e {{ data = Lists(), model = Reader(), trainer {{ epochs = 1 }} }}
 
 
 def batch(folder, name, padding, *options):
-    """The rows of `ids` and `wave`, and the lengths; the whole text if there are none."""
+    """The rows of `ids` and `wave`, and the lengths; the whole text if there are none.
+
+    Lengths are counted by `collate`, and by the map where the padding stands in front.
+    """
     source = folder / f"{name}.ltr"
-    source.write_text(PROGRAM.format(padding=padding))
+    if "side = left" in padding:
+        text = PROGRAM.format(padding=padding, field=", n: int", value=", n = s.i + 1")
+    else:
+        text = PROGRAM.format(padding=f'{padding}, lengths = "n"', field="", value="")
+    source.write_text(text)
     done = fit(build(source, folder), folder / f"{name}-runs", *options)
     if done.returncode != 0:
         return done.text
