@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "codegen/training_logic/rules.h"
 
 namespace ltr::training_logic {
@@ -15,15 +17,15 @@ bool is_copy(const ir::Function& left, const ir::Function& right) {
 diagnostics::Diagnostic misfit_of(const Misfit& misfit) {
   const library::Function &taker = library::info(misfit.taker), &given = library::info(misfit.given.function);
   const std::string taken(taker.name), name(given.name);
-  diagnostics::Diagnostic diagnostic = taker.takes_scores() ? diag::spoilt_scores(misfit.span, taken, name)
-                                       : taker.takes_logs   ? diag::no_logarithm(misfit.span, taken, name)
-                                                            : diag::no_probability(misfit.span, taken, name);
+  const bool is_masked = given.draws == library::Draws::InTraining;
+  diagnostics::Diagnostic diagnostic = taker.takes_scores() || is_masked ? diag::spoilt_scores(misfit.span, taken, name)
+                                       : taker.takes_logs                ? diag::no_logarithm(misfit.span, taken, name)
+                                                          : diag::no_probability(misfit.span, taken, name);
   diagnostic.label(misfit.given.span, "`{}` here", name);
-  if (taker.takes_scores()) {
+  if (taker.takes_scores() || is_masked) {
     diagnostic
-        .note("{}", given.draws == library::Draws::InTraining
-                        ? "in training it sets some scores to 0, whatever they say"
-                        : "a score below 0 says no, and none is left")
+        .note("{}", is_masked ? "in training it sets some of them to 0, whatever they say"
+                              : "a score below 0 says no, and none is left")
         .help("give it what the last layer gives, without `{}`", name);
     return diagnostic;
   }
@@ -68,8 +70,10 @@ void check_activations(const Findings& findings, Sink& sink) {
   for (const Misfit& one : findings.misfits) {
     if (!seen.insert(one.span).second) continue;
     // A layer is no mistake where its scores are not wanted, and an activation behind the last one is.
-    const Span place = library::info(one.taker).takes_scores() ? one.given.span : one.span;
-    const auto [told, is_new] = misfits.try_emplace({place, one.taker}, misfit_of(one));
+    const bool is_masked = library::info(one.given.function).draws == library::Draws::InTraining;
+    const Span place = library::info(one.taker).takes_scores() || is_masked ? one.given.span : one.span;
+    const library::Id taker = is_masked ? library::Id::None : one.taker;
+    const auto [told, is_new] = misfits.try_emplace({place, taker}, misfit_of(one));
     if (!is_new) told->second.label(one.span, "`{}` takes it, too", library::info(one.taker).name);
   }
   for (auto& [place, diagnostic] : misfits) sink.report(std::move(diagnostic));
@@ -98,6 +102,11 @@ void check_followed(const Findings& findings, const Heap& heap, Sink& sink) {
     const bool stay = !one.weights.empty() && std::all_of(one.weights.begin(), one.weights.end(), stays);
     if (!stay || !seen.insert(one.span).second) continue;
     const std::string& path = one.weights.front().scope.path;
+    const bool is_unowned = std::ranges::any_of(sink.reported(), [&](const diagnostics::Diagnostic& other) {
+      return other.code == diagnostics::Code::E0404 &&
+             other.message.find("`" + path.substr(0, path.find(".*")) + "`") != std::string::npos;
+    });
+    if (is_unowned) continue;
     sink.report(diag::still_source(one.span, path.substr(0, path.find(".*")))
                     .note("no optimizer owns them, and they follow no others")
                     .help("first stands what follows: `ema_update(TEACHER, STUDENT, 0.999)`"));

@@ -182,6 +182,7 @@ void check_reached_weights(const Object& object, const Findings& findings, const
   }
   std::vector<std::string> found;
   if (all.has_owned) find_unowned(all, "", found);
+  std::map<std::string, diagnostics::Diagnostic> told;  // by optimizer: one cut may be why of all
   for (const std::string& path : found) {
     const std::string named = shown_path(path);
     const auto weight = std::find_if(heap.weights.begin(), heap.weights.end(), [&](const Weight& one) {
@@ -192,16 +193,22 @@ void check_reached_weights(const Object& object, const Findings& findings, const
     const Owner& owner = heap.owners[weight->owner];
     const auto span = object.spans.find(path.substr(0, path.find('.')));
     const std::string code = code_of(named);
-    diagnostics::Diagnostic diagnostic = diag::never_trained(
-        span == object.spans.end() ? given_at(object, named, heap) : span->second, named, owner.name);
+    const Span place = span == object.spans.end() ? given_at(object, named, heap) : span->second;
+    if (const auto first = told.find(owner.name); first != told.end()) {
+      first->second.label(place, "nor `{}`", named);
+      continue;
+    }
+    diagnostics::Diagnostic diagnostic = diag::never_trained(place, named, owner.name);
     const auto use = std::find_if(owner.weights.begin(), owner.weights.end(), [&](const WeightUse& one) {
       return one.weight == WeightId(weight - heap.weights.begin());
     });
     if (use != owner.weights.end()) diagnostic.label(use->span, "`{}` owns it here", owner.name);
-    sink.report(std::move(diagnostic.help(
+    diagnostic.help(
         "compute the loss with it, or take it out of the optimizer: what only serves others is used as `frozen({})(x)`",
-        code)));
+        code);
+    told.emplace(owner.name, std::move(diagnostic));
   }
+  for (auto& [name, diagnostic] : told) sink.report(std::move(diagnostic));
 }
 
 /// W0407: of a list, tuple or record of layers one that no step reads, where others are. Of whole members names tell.
@@ -257,7 +264,11 @@ void check_ownership(const ModelTrace& model, const Findings& findings, const He
   // Where no update is found at all, that is the mistake; and so is an update that names another's optimizer.
   const bool is_misnamed = names_wrong_optimizer(findings, heap);
   for (const OwnerId owner : owners) {
-    if (any_update && !model.train_has_error && !is_misnamed) check_use(heap.owners[owner], owner, findings, sink);
+    if (!any_update || model.train_has_error || is_misnamed) continue;
+    const size_t errors = sink.error_count();
+    check_use(heap.owners[owner], owner, findings, sink);
+    // A step without any `backward` is one mistake.
+    if (findings.updates.empty() && sink.error_count() > errors) break;
   }
   // Who names weights of another optimizer may well mean these.
   if (!findings.second_owners.empty()) return;
@@ -277,6 +288,12 @@ void check_ownership(const ModelTrace& model, const Findings& findings, const He
   for (const auto& [member, paths] : of_members) {
     const std::string& path = paths.front();
     const auto span = object.spans.find(member);
+    // Whoever applies it will see that it needs an optimizer.
+    const bool is_unread =
+        span != object.spans.end() && std::ranges::any_of(sink.reported(), [&](const diagnostics::Diagnostic& one) {
+          return one.code == diagnostics::Code::W0407 && one.span == span->second;
+        });
+    if (is_unread) continue;
     const bool is_weight = part_at(all, path).parts.empty();
     const std::string named = shown_path(path);
     diagnostics::Diagnostic diagnostic = diag::weight_without_optimizer(

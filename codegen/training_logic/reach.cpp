@@ -131,6 +131,7 @@ void check_stale_values(const Findings& findings, const Heap& heap, Sink& sink) 
 void check_gradients(const Findings& findings, const Heap& heap, Sink& sink) {
   std::set<Span> seen;
   // What follows on one mistake, such as the step behind a `clip_norm` of nothing, is none of its own.
+  const size_t errors = sink.error_count();
   for (const IdleCall& one : findings.idle_calls) {
     // Of one that no loss reaches at all E0407 speaks.
     const bool has_loss = std::any_of(findings.updates.begin(), findings.updates.end(), [&](const Update& update) {
@@ -143,6 +144,8 @@ void check_gradients(const Findings& findings, const Heap& heap, Sink& sink) {
                     .help("`backward` adds them up, then they are clipped, and `{}.step()` uses them up",
                           heap.owners[one.owner].name));
   }
+  // Who clears them too late has none left over.
+  if (sink.error_count() > errors) return;
   for (const LeftGradients& one : findings.left_gradients) {
     if (!seen.insert(one.span).second) continue;
     const std::string& owner = heap.owners[one.owner].name;

@@ -127,7 +127,7 @@ Value Trace::call_op(const ir::Op& op, Frame& frame) {
     return Value::unknown();
   }
   // With `reduction = none` a loss takes what it takes else.
-  if (const Id loss = function->is_library ? library::loss_of_each(op.name) : Id::None; loss != Id::None) {
+  if (const Id loss = function->is_library ? library::written_loss(op.name) : Id::None; loss != Id::None) {
     look_at_activation(loss, op, frame);
     arguments[0].activation = {};
   }
@@ -316,7 +316,8 @@ void Trace::look_at_activation(Id taker, const ir::Op& op, Frame& frame) {
   const bool is_no_logarithm = is_score || before.function == Id::Softmax || before.function == Id::Sigmoid;
   const bool is_no_probability = is_score || before.function == Id::LogSoftmax;
   const bool is_misfit = (function.takes_logs && is_no_logarithm) || (function.takes_probs && is_no_probability) ||
-                         (function.takes_scores() && is_spoilt);
+                         (function.takes_scores() && is_spoilt) ||
+                         (library::is_loss(taker) && library::info(before.function).draws == Draws::InTraining);
   if (is_misfit && !frame.function->is_library) findings.misfits.push_back({written_span(op, 0, frame), taker, before});
   if (!function.refuses_behind(before.function)) return;
   // Within a metric the mistake is what it was given.

@@ -30,6 +30,7 @@ std::vector<Diagnostic> Sink::sorted() const {
   std::stable_sort(out.begin(), out.end(), [](const Diagnostic& a, const Diagnostic& b) {
     return std::tie(a.span, a.code) < std::tie(b.span, b.code);
   });
+  out = without_consequences(std::move(out));
   if (is_full_) out.push_back(diag::too_many_errors({}, max_errors_));
   return out;
 }

@@ -32,7 +32,8 @@ class Sink {
 
   /// In the order of reporting.
   const std::vector<Diagnostic>& reported() const { return diagnostics_; }
-  /// By file (in the order of loading) and position; those without a place first, E0010 last.
+  /// By file (in the order of loading) and position; those without a place first, E0010 last. Without what only follows on
+  /// something else that is told.
   std::vector<Diagnostic> sorted() const;
 
  private:
@@ -44,6 +45,10 @@ class Sink {
   std::vector<Diagnostic> diagnostics_;
   std::set<std::tuple<Code, Span, std::string>> seen_;
 };
+
+/// Of sorted diagnostics what is told: that no loss reaches something waits until all that is computed is read, and sizes that do
+/// not fit are one mistake at the place that asks for them, or at the first of several that are told in the same words.
+std::vector<Diagnostic> without_consequences(std::vector<Diagnostic> sorted);
 
 /// Diagnostics as people read them: what is said of a name in the same words at several places is one mistake, at the first of
 /// them, with the others as labels. Its fixes are those of all places.

@@ -255,6 +255,9 @@ void Scanner::scan_word() {
     return;
   }
   if (peek() == '"' && (word == "f" || word == "F" || word == "b" || word == "u" || word == "fr" || word == "rf")) {
+    // Of a string that is never closed, that is the mistake.
+    const size_t end = text_.find_first_of("\"\n", at_ + 1);
+    if (end == std::string_view::npos || text_[end] == '\n') return;
     report(diag::string_prefix(span(begin, at_), word)
                .help("every string takes `{value}`; `r\"…\"` is taken literally")
                .fix(span(begin, at_), word == "fr" || word == "rf" ? "r" : ""));

@@ -10,9 +10,11 @@ constexpr std::string_view kBegin = "_", kEnd = "_each";
 
 std::string each_of(std::string_view loss) { return std::string(kBegin).append(loss).append(kEnd); }
 
-Id loss_of_each(std::string_view each) {
-  if (!each.starts_with(kBegin) || !each.ends_with(kEnd) || each.size() <= kBegin.size() + kEnd.size()) return Id::None;
-  return find(Space::Values, each.substr(kBegin.size(), each.size() - kBegin.size() - kEnd.size()));
+Id written_loss(std::string_view function) {
+  const bool is_each =
+      function.starts_with(kBegin) && function.ends_with(kEnd) && function.size() > kBegin.size() + kEnd.size();
+  if (!is_each) return find(Space::Written, function);
+  return find(Space::Values, function.substr(kBegin.size(), function.size() - kBegin.size() - kEnd.size()));
 }
 
 }  // namespace ltr::library

@@ -11,7 +11,7 @@ namespace ltr::library {
 
 /// The name of that function: `_mse_each` of `mse`.
 std::string each_of(std::string_view loss);
-/// The loss that the function of this name stands beside; None for all others.
-Id loss_of_each(std::string_view each);
+/// The loss that a function of the library written in Ltr is, or stands beside: of `_mse_each` and `tversky`; None for all others.
+Id written_loss(std::string_view function);
 
 }  // namespace ltr::library

@@ -40,6 +40,7 @@ bool Function::refuses_behind(Id activation) const {
 }
 
 #define LTR_FUNCTION(id, name, ...) Id::id,
+#define LTR_WRITTEN(id, name, ...) Id::id,
 bool is_loss(Id id) {
   constexpr Id kLosses[] = {
 #include "dsl/library/losses.def"
@@ -54,6 +55,7 @@ bool is_augmentation(Id id) {
   return info(id).draws != Draws::Never && std::find(std::begin(kVision), std::end(kVision), id) != std::end(kVision);
 }
 #undef LTR_FUNCTION
+#undef LTR_WRITTEN
 
 const Function& info(Id id) { return kFunctions[size_t(id)]; }
 

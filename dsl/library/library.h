@@ -22,6 +22,7 @@ enum class Space : uint8_t {
   Settings,  ///< calls that are kept as values: optimizers, schedules, callbacks, loggers, values of the trainer, draws
   Weights,   ///< of the weights of a block
   Texts,     ///< methods of text
+  Written,   ///< in Ltr, of which the checks know something
 };
 
 enum class Draws : uint8_t {

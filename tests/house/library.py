@@ -12,6 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "runtime/ap
 from make_ops import closing, split  # noqa: E402
 
 ROW = re.compile(r"^LTR_(?:FUNCTION|STREAM|TEXT|SETTING|WORD|ROW)\((\w+), *(\w+)((?:[^()]|\([^()]*\))*)\)", re.MULTILINE)
+WRITTEN = re.compile(r"^LTR_WRITTEN\(\w+, *(\w+)", re.MULTILINE)
 LANGUAGE = "language"
 
 
@@ -26,6 +27,14 @@ def externs(path):
             if body[at] == "[":
                 at = closing(body, at) + 1
             yield fn[1], [param.split(":")[0] for param in split(body[at + 1:closing(body, at)])]
+
+
+def written_faults(room, stdlib):
+    """Rows of functions that the library writes in Ltr."""
+    text = "".join(path.read_text() for path in (stdlib / room.stem).glob("*.ltr"))
+    for name in WRITTEN.findall(room.read_text()):
+        if not re.search(rf"^fn {name}\b", text, re.MULTILINE):
+            yield f"dsl/library/{room.name}: stdlib/{room.stem}/ writes no function `{name}`"
 
 
 def room_faults(room, declared):
@@ -63,6 +72,7 @@ def main(source, _ltrc=None):
         if f'"dsl/library/{room.name}"' not in (source / "dsl/library/functions.def").read_text():
             faults.append(f"dsl/library/functions.def: {room.name} is not included")
         faults += language_faults(source, room) if stem == LANGUAGE else room_faults(room, declared.get(stem, {}))
+        faults += written_faults(room, source / "stdlib")
     count = sum(len(ROW.findall(room.read_text())) for room in rooms.values())
     print("\n".join(faults + [f"{count} functions in {len(rooms)} rooms, {len(faults)} faults"]))
     return 1 if faults or count == 0 else 0

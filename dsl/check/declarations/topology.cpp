@@ -45,6 +45,8 @@ class TopologyChecker {
     check_twice(cx_, topology_.settings);
     find_amended();
     if (chain_.size() > kDeepest) return;
+    // What a circle of them would have been is not known.
+    if (is_cyclic_) return cx_.program.topologies.push_back(std::move(typed_));
     // What is amended comes first and is replaced field by field.
     for (auto at = chain_.rbegin(); at != chain_.rend(); ++at) put(settings_, (*at)->settings);
     for (const ast::Setting& setting : settings_) {
@@ -86,6 +88,7 @@ class TopologyChecker {
     for (const ast::Topology* at = &topology_; at != nullptr;) {
       if (std::find(chain_.begin(), chain_.end(), at) != chain_.end()) {
         cx_.report(diag::amends_cycle(topology_.name.span, topology_.name.text));
+        is_cyclic_ = true;
         return;
       }
       chain_.push_back(at);
@@ -461,6 +464,7 @@ class TopologyChecker {
   std::vector<ast::Setting> settings_;
   std::vector<Axis> axes_;
   const ast::Shard* weights_ = nullptr;  ///< the `shard weights` that counts
+  bool is_cyclic_ = false;               ///< it amends itself
   bool is_mesh_known_ = true;            ///< nothing was reported of its axes
   bool is_mesh_right_ = true;            ///< it has as many places as there are devices
   bool has_unknown_shard_ = false;       ///< it may be meant to be one that there is

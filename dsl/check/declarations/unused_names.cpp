@@ -19,6 +19,7 @@ using Names = std::unordered_set<std::string_view>;  // of the tree
 /// What a part of the program reads.
 struct Reads {
   Names names;
+  Names values;              ///< of those, the ones that are not only called
   Names fields;              ///< behind a `.`
   Names patterns;            ///< of `init` and `group`
   std::vector<Names> owned;  ///< the members whose weights each optimizer is given
@@ -29,7 +30,16 @@ struct Reads {
   void take_type(std::string_view name) { names.insert(name.substr(0, name.find('.'))); }
 
   void operator()(const ast::Expr& expr) {
-    if (const auto* ref = expr.get<ast::NameRef>()) names.insert(ref->name.text);
+    if (const auto* ref = expr.get<ast::NameRef>()) {
+      names.insert(ref->name.text);
+      values.insert(ref->name.text);
+    }
+    const auto* call = expr.get<ast::Call>();
+    if (const auto* called = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr) {
+      names.insert(called->name.text);
+      for (const ast::Argument& argument : call->arguments) (*this)(*argument.value);
+      return;
+    }
     if (const auto* field = expr.get<ast::Field>()) fields.insert(field->name.text);
     if (const auto* scan = expr.get<ast::Scan>()) {
       for (const ast::ScanCarry& carry : scan->carried) names.insert(carry.name.text);
@@ -129,8 +139,51 @@ void warn(Context& cx, const ast::Name& name, const std::string& what, const std
   cx.report(std::move(diagnostic));
 }
 
-/// Locals of one function. `owner` has members, whose buffers and states are assigned, too.
-void check_locals(Context& cx, const ast::Fn& fn, const ObjectInfo* owner, bool is_hook = false) {
+/// The names that are whole dims of a tensor.
+Names dim_names(const ast::TypeExpr& type) {
+  Names names;
+  const auto* named = type.get<ast::NamedType>();
+  for (const ast::Dim& dim : named != nullptr ? named->dims : std::vector<ast::Dim>()) {
+    const auto* name = dim.value ? (*dim.value)->get<ast::NameRef>() : nullptr;
+    if (name != nullptr) names.insert(name->name.text);
+  }
+  return names;
+}
+
+/// Params of a function that only its own kind calls: what a map, a schedule or a scan is given is decided there.
+void check_params(Context& cx, const ast::Fn& fn, const Reads& body, const Names& values) {
+  Reads own = body;
+  const bool has_body = fn.value || !fn.body.empty();
+  const auto is = [](const ast::TypeExpr& type, std::string_view name) {
+    const auto* named = type.get<ast::NamedType>();
+    return named != nullptr && named->name.text == name;
+  };
+  // What a schedule is called with is given.
+  const bool may_be_schedule = fn.params.size() >= 2 && is(fn.params[0].type, "int") && is(fn.params[1].type, "int") &&
+                               fn.result && is(*fn.result, "float");
+  // Sizes and rules read params, too.
+  if (fn.result) own(*fn.result);
+  if (fn.where) own(*fn.where);
+  std::map<std::string_view, size_t> bound;  // by how many params
+  for (const ast::Param& param : fn.params) {
+    own(param.type);
+    if (param.initial) own(*param.initial);
+    for (const std::string_view name : dim_names(param.type)) ++bound[name];
+  }
+  // What brings a size is read for it.
+  const auto brings_size = [&](const ast::Param& param) {
+    return std::ranges::any_of(dim_names(param.type), [&](std::string_view name) { return bound[name] == 1; });
+  };
+  if (!has_body || may_be_schedule || fn.params.size() < 2 || values.contains(fn.name.text)) return;
+  for (const ast::Param& param : fn.params) {
+    if (!is_meant_unused(param.name.text) && !own.names.contains(param.name.text) && !brings_size(param))
+      warn(cx, param.name, "the parameter");
+  }
+}
+
+/// Locals of one function. `owner` has members, whose buffers and states are assigned, too. `values` are the names that the
+/// program reads otherwise than by a call, of a function whose params are looked at.
+void check_locals(Context& cx, const ast::Fn& fn, const ObjectInfo* owner, const Names* values, bool is_hook = false) {
   Reads reads;
   if (fn.value) reads(*fn.value);
   Assigned assigned;
@@ -138,6 +191,7 @@ void check_locals(Context& cx, const ast::Fn& fn, const ObjectInfo* owner, bool 
     reads(stmt);
     assigned(stmt);
   }
+  if (values != nullptr) check_params(cx, fn, reads, *values);
   const auto is_read = [&](const ast::Name& name) {
     return is_meant_unused(name.text) || reads.names.contains(name.text) ||
            (owner != nullptr && owner->members.contains(name.text));
@@ -263,13 +317,13 @@ void check_items(Context& cx, const ast::Decl& decl, const std::vector<ast::Item
       warn(cx, let->name, "the `let`");
     if (weight != nullptr && !weight->is_buffer && !is_named(weight->name.text))
       cx.report(diag::dead_weights(weight->name.span, weight->name.text).help("use it, or take it away"));
-    if (const auto* fn = item.get<ast::Fn>()) check_locals(cx, *fn, &object);
+    if (const auto* fn = item.get<ast::Fn>()) check_locals(cx, *fn, &object, &program.values);
     if (const auto* step = item.get<ast::Step>(); step != nullptr && !step->copy_of)
-      check_locals(cx, step->fn, &object);
+      check_locals(cx, step->fn, &object, nullptr);
     if (const auto* hook = item.get<ast::Hook>()) {
       ast::Fn fn;
       fn.body = hook->body;
-      check_locals(cx, fn, &object, true);
+      check_locals(cx, fn, &object, nullptr, true);
     }
   }
 }
@@ -353,13 +407,14 @@ void check_unused_names(Context& cx) {
       own(decl);
       program.fields.insert(own.fields.begin(), own.fields.end());
       program.patterns.insert(own.patterns.begin(), own.patterns.end());
+      program.values.insert(own.values.begin(), own.values.end());
     }
   }
   for (const resolve::Module& module : cx.graph.modules) {
     if (module.is_library) continue;
     for (const ast::Decl& decl : module.ast.decls) {
       if (const std::vector<ast::Item>* items = items_in(decl)) check_items(cx, decl, *items, reads[&decl], program);
-      if (const auto* fn = decl.get<ast::Fn>()) check_locals(cx, *fn, nullptr);
+      if (const auto* fn = decl.get<ast::Fn>()) check_locals(cx, *fn, nullptr, &program.values);
     }
   }
   if (!cx.graph.modules[0].is_library) check_module(cx, cx.graph.modules[0].ast.decls, reads);

@@ -1,10 +1,13 @@
 #include <algorithm>
+#include <utility>
 
+#include "dsl/check/experiment/record_counts.h"
 #include "dsl/check/experiment/series.h"
 #include "dsl/check/experiment/settings.h"
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/walk.h"
+#include "runtime/tables/roles.h"
 
 namespace ltr::check {
 
@@ -17,6 +20,7 @@ struct Training {
   Span epochs_span;
   bool has_epochs = false;
   bool has_steps = false;
+  std::optional<int64_t> most_steps;  ///< in all epochs, where only those are said
 };
 
 Training training_of(Context& cx, const Experiment& experiment) {
@@ -38,6 +42,13 @@ Training training_of(Context& cx, const Experiment& experiment) {
       training.epochs_span = setting.span;
     }
   }
+  for (const StreamDecl& stream : cx.program.datas[experiment.data].streams) {
+    if (stream.role != kTrainRole || training.has_steps || !training.epochs || stream.value.type.is_error()) continue;
+    if (const auto batches = batches_of(stream, experiment, cx)) {
+      int64_t steps = 0;
+      if (!__builtin_mul_overflow(*training.epochs, batches->most(), &steps)) training.most_steps = steps;
+    }
+  }
   return training;
 }
 
@@ -47,13 +58,15 @@ struct Schedules {
   const Object& model;
   const Training training;
   const std::string& optimizer;
-  bool is_said = false;  ///< one schedule in epochs is one mistake
+  bool is_said = false;       ///< one schedule in epochs is one mistake
+  bool is_late_said = false;  ///< and so are all its changes that come too late
 
   /// The schedule of all of training.
   void check_whole(const ExprView& expr) {
     if (const auto* call = expr.get<node::Call>()) {
       check_end(*call);
       check_decay(*call);
+      check_parts(*call);
       check_patience(*call);
     }
     check(expr);
@@ -91,17 +104,35 @@ struct Schedules {
     if (measure == host::Measure::Epochs) return training.epochs;
     return measure == host::Measure::Steps ? training.steps : std::nullopt;
   }
+  /// The same, or more where only a bound is known.
+  std::optional<int64_t> most_in(host::Measure measure) const {
+    const auto limit = limit_in(measure);
+    return limit || measure != host::Measure::Steps ? limit : training.most_steps;
+  }
+  Span end_of(host::Measure measure) const {
+    return measure == host::Measure::Steps && training.has_steps ? training.steps_span : training.epochs_span;
+  }
   static std::string count_text(double count, host::Measure measure) {
     const std::string unit = measure == host::Measure::Epochs ? " epoch" : " step";
     return std::to_string(int64_t(count)) + unit + (count == 1 ? "" : "s");
   }
 
-  /// W0416: a schedule that has come to a rate of 0 stays there.
+  /// W0410: what comes only behind the end of training.
+  void report_late(const Span& place, const std::string& what, host::Measure measure) {
+    if (is_reported(cx, diagnostics::Code::W0410, place) || std::exchange(is_late_said, true)) return;
+    cx.report(diag::never_reached(place, what).label(end_of(measure), "training ends here"));
+  }
+
+  /// W0416: a schedule that has come to a rate of 0 stays there. W0410: one that is longer than training does not come to its
+  /// end.
   void check_end(const node::Call& schedule) {
     const bool is_cycle = schedule.op == library::Id::OneCycle;
     const Wired total = argument(schedule, "total");
     const auto* period = total.expr.get<node::Quantity>();
     const auto limit = period != nullptr ? limit_in(period->measure) : std::nullopt;
+    const auto most = period != nullptr ? most_in(period->measure) : std::nullopt;
+    if (most && period->value > double(*most))
+      return report_late(total.expr.span, "the end of the schedule of `" + optimizer + "`", period->measure);
     if (!limit || period->value >= double(*limit)) return;
     const Wired last = argument(schedule, schedule.op == library::Id::LinearSchedule ? "to" : "final");
     const auto rate = is_cycle ? std::nullopt : evaluate(last.expr, cx.program);
@@ -123,7 +154,7 @@ struct Schedules {
     const auto *rise = up.expr.get<node::Quantity>(), *fall = down.expr.get<node::Quantity>();
     if (rise == nullptr || fall == nullptr || rise->measure != fall->measure) return;
     const auto* total = all.expr.get<node::Quantity>();
-    const auto limit = limit_in(rise->measure);
+    const auto limit = most_in(rise->measure);
     const bool is_own = total != nullptr && total->measure == rise->measure;
     if (!is_own && (total != nullptr || !limit)) return;
     const double length = is_own ? total->value : double(*limit);
@@ -137,6 +168,25 @@ struct Schedules {
                   .help("shorten one of them, or train for longer"));
   }
 
+  /// W0410: parts that follow each other for longer than training.
+  void check_parts(const node::Call& schedule) {
+    if (schedule.op != library::Id::Sequential) return;
+    const Wired parts = argument(schedule, "parts");
+    const auto* list = parts.expr.get<node::List>();
+    double end = 0;
+    std::optional<host::Measure> measure;
+    for (const ExprId id : list != nullptr ? list->elements : ExprIds{}) {
+      const auto* part = cx.at(id).get<node::Tuple>();
+      const auto* period = part != nullptr ? cx.at(part->elements[1]).get<node::Quantity>() : nullptr;
+      const auto most = period != nullptr ? most_in(period->measure) : std::nullopt;
+      if (!most || measure.value_or(period->measure) != period->measure) return;
+      measure = period->measure;
+      end += period->value;
+      if (end > double(*most))
+        return report_late(cx.at(part->elements[1]).span, "the end of this part of the schedule", period->measure);
+    }
+  }
+
   /// W0410: `plateau` waits for more values than there are.
   void check_patience(const node::Call& schedule) {
     if (schedule.op != library::Id::Plateau) return;
@@ -145,6 +195,7 @@ struct Schedules {
     const Wired patience = argument(schedule, "patience");
     const auto values = evaluate(patience.expr, cx.program);
     if (!most || !values || double(values->whole) < *most || patience.expr.span.is_empty()) return;
+    if (is_endless(cx)) return;
     if (is_reported(cx, diagnostics::Code::W0410, patience.expr.span)) return;
     cx.report(diag::never_reached(patience.expr.span, "the end of this `patience`")
                   .label(training.has_epochs ? training.epochs_span : training.steps_span, "training ends here"));
@@ -171,21 +222,22 @@ struct Schedules {
 
   /// W0410: a rate that changes at steps of its own never does.
   void check_change(const node::Call& schedule, const ExprView& written, const node::Quantity& at) {
-    if (schedule.op != library::Id::StepSchedule && schedule.op != library::Id::Multistep) return;
-    const bool in_epochs = at.measure == host::Measure::Epochs;
-    const std::optional<int64_t> limit = in_epochs ? training.epochs : training.steps;
-    if (!limit || (!in_epochs && at.measure != host::Measure::Steps) || at.value < double(*limit)) return;
-    if (is_reported(cx, diagnostics::Code::W0410, written.span)) return;
-    cx.report(diag::never_reached(written.span, "this change of the rate of `" + optimizer + "`")
-                  .label(in_epochs ? training.epochs_span : training.steps_span, "training ends here"));
+    const bool restarts = schedule.op == library::Id::CosineRestarts;
+    if (schedule.op != library::Id::StepSchedule && schedule.op != library::Id::Multistep && !restarts) return;
+    const std::optional<int64_t> most = most_in(at.measure);
+    // What restarts with the end has come down once.
+    if (!most || at.value < double(*most) || (restarts && at.value == double(*most))) return;
+    report_late(
+        written.span,
+        restarts ? "the first restart of `" + optimizer + "`" : "this change of the rate of `" + optimizer + "`",
+        at.measure);
   }
 
   void check_warmup(const ExprView& written, const node::Quantity& value) {
-    const bool in_epochs = value.measure == host::Measure::Epochs;
-    const std::optional<int64_t> limit = in_epochs ? training.epochs : training.steps;
-    if (!limit || (!in_epochs && value.measure != host::Measure::Steps) || value.value <= double(*limit)) return;
-    cx.report(diag::warmup_too_long(in_epochs ? training.epochs_span : training.steps_span, "the warm-up", optimizer,
-                                    count_text(value.value, value.measure), count_text(double(*limit), value.measure))
+    const std::optional<int64_t> most = most_in(value.measure);
+    if (!most || value.value <= double(*most)) return;
+    cx.report(diag::warmup_too_long(end_of(value.measure), "the warm-up", optimizer,
+                                    count_text(value.value, value.measure), count_text(double(*most), value.measure))
                   .label(written.span, "the warm-up")
                   .help("shorten the warm-up, or train for longer"));
   }

@@ -112,6 +112,10 @@ void check_pruning_reached(Context& cx, const Experiment& experiment) {
   for (const node::NamedArg& setting : sweep->args) {
     const auto* asha = cx.at(setting.value).get<node::Call>();
     if (asha == nullptr || asha->op != library::Id::Asha) continue;
+    const bool is_wrong = std::ranges::any_of(asha->args, [&](const node::NamedArg& arg) {
+      return is_reported(cx, diagnostics::Code::E0325, cx.at(arg.value).span);
+    });
+    if (is_wrong) continue;
     for (const node::NamedArg& arg : asha->args) {
       const ExprView written = cx.at(arg.value);
       const auto* period = written.get<node::Quantity>();
@@ -167,7 +171,7 @@ void check_patience(Context& cx, const Experiment& experiment) {
     const ExprView written = cx.at(patience->value);
     const auto* values = written.get<node::IntConst>();
     const bool is_told = written.span.is_empty() || is_reported(cx, diagnostics::Code::W0410, written.span);
-    if (values == nullptr || is_told || double(values->value) < *most) continue;
+    if (values == nullptr || is_told || is_endless(cx) || double(values->value) < *most) continue;
     diagnostics::Diagnostic diagnostic = diag::never_reached(written.span, "the end of this `patience`");
     const SettingValue* epochs = find_setting(experiment.trainer, "epochs");
     const SettingValue* end = epochs != nullptr ? epochs : find_setting(experiment.trainer, "steps");

@@ -52,11 +52,46 @@ std::optional<std::pair<int64_t, int64_t>> sides_of(const ExprView& rule, const 
   return std::pair(left->whole, right->whole);
 }
 
+/// The declaration of the program that a place lies in, but for experiments, whose settings are each on their own.
+const ast::Decl* decl_around(Span place, const Context& cx) {
+  for (const resolve::Module& module : cx.graph.modules) {
+    if (module.ast.source != place.source) continue;
+    for (const ast::Decl& decl : module.ast.decls) {
+      const bool is_around = decl.span.begin <= place.begin && place.end <= decl.span.end;
+      if (is_around) return decl.get<ast::Experiment>() == nullptr ? &decl : nullptr;
+    }
+  }
+  return nullptr;
+}
+
+/// One wrong size of a block breaks several of its rules, one after the other: the first of them says it, with the others.
+void report_first_of_each(std::vector<diagnostics::Diagnostic> found, Context& cx) {
+  std::ranges::stable_sort(found, {}, &diagnostics::Diagnostic::span);
+  struct Told {
+    diagnostics::Diagnostic diagnostic;
+    const ast::Decl* decl = nullptr;
+    uint32_t line = 0;  ///< of the last one
+  };
+  std::vector<Told> told;
+  for (diagnostics::Diagnostic& one : found) {
+    const ast::Decl* decl = decl_around(one.span, cx);
+    const uint32_t line = cx.sources.lines(one.span.source).line_of(one.span.begin);
+    if (decl != nullptr && !told.empty() && told.back().decl == decl && line <= told.back().line + 1) {
+      told.back().line = line;
+      told.back().diagnostic.label(one.span, "nor {}", one.message.substr(0, one.message.find(':')));
+    } else {
+      told.push_back({std::move(one), decl, line});
+    }
+  }
+  for (Told& one : told) cx.report(std::move(one.diagnostic));
+}
+
 void check_rules(Context& cx, const Experiment& experiment, const std::vector<Obligation>& rules) {
   const Object none;
   // Two layers in each other's place break one rule twice, and a wrong result of a block that of who calls it.
   std::set<std::string> told;
   std::set<std::pair<int64_t, int64_t>> told_sides;
+  std::vector<diagnostics::Diagnostic> found;
   for (const Obligation& rule : rules) {
     if (!rule.condition || rule.needs_data || rule.fate != Fate::AtStart) continue;
     if (rule.of_data && *rule.of_data != experiment.data) continue;
@@ -78,8 +113,9 @@ void check_rules(Context& cx, const Experiment& experiment, const std::vector<Ob
     if (place != rule.span) diagnostic.label(rule.span, "required here");
     if (place != asked_at && asked_at != rule.span) diagnostic.label(asked_at, "by this");
     note_hparams(diagnostic, wired, cx);
-    cx.report(std::move(diagnostic));
+    found.push_back(std::move(diagnostic));
   }
+  report_first_of_each(std::move(found), cx);
 }
 
 }  // namespace

@@ -134,6 +134,10 @@ bool is_reported(const Context& cx, diagnostics::Code code, Span span) {
                      [&](const auto& one) { return one.code == code && one.span == span; });
 }
 
+bool is_endless(const Context& cx) {
+  return std::ranges::any_of(cx.sink->reported(), [](const auto& one) { return one.code == diagnostics::Code::E0513; });
+}
+
 const SettingValue* find_setting(const std::vector<SettingValue>& settings, const std::string& name) {
   for (const SettingValue& setting : settings) {
     if (setting.path == name) return &setting;

@@ -29,6 +29,9 @@ const SettingValue* find_setting(const std::vector<SettingValue>& settings, cons
 /// Whether another experiment with the same declarations had the same to report.
 bool is_reported(const Context& cx, diagnostics::Code code, Span span);
 
+/// Whether an epoch of some stream was found not to end: what a number of epochs is then, nobody knows.
+bool is_endless(const Context& cx);
+
 /// `note: `size` is 1 unless it is set`, for each hparam.
 void note_hparams(diagnostics::Diagnostic& diagnostic, const Wired& wired, const Context& cx);
 

@@ -54,6 +54,9 @@ std::optional<std::vector<Expr>> read_op_arguments(const FnInfo& op, CallSite& s
       args.push_back(default_of(op.params, i, args, op.module, site.scope));
     } else {
       args.push_back(check_given_as(*(*bound)[i], param.type, site.scope, what.c_str()));
+      // What comes through a pipe in the wrong place moves all others.
+      if ((*bound)[i]->checked && !(*bound)[i]->checked->type.is_error() && args.back().type.is_error())
+        return std::nullopt;
       const Span span = (*bound)[i]->checked ? (*bound)[i]->span : args.back().span;
       // Of one call the first argument that does not fit is told.
       if (!has_error && !args.back().type.is_error() && !args.back().is<node::NoneConst>() &&

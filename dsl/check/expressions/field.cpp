@@ -179,6 +179,7 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
   }
   // There, they are made and used up within `minimize`.
   if (type.kind == Kind::Optimizer && name.text == "grads" && scope.place == Place::Step && !scope.info->is_manual) {
+    if (std::exchange(scope.info->is_told_manual, true)) return error_at(span);
     cx.report(diag::wrong_place(span, "gradients are there in manual steps and in hooks such as `before_step`")
                   .help("the callback `GradNorm()` records their norm; a hook reads `optimizer.grads`"));
     return error_at(span);

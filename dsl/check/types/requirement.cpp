@@ -314,6 +314,7 @@ bool put_requirements(const std::vector<Requirement>& requirements, Binding& bin
       return one.source == span.source && (source::join(one, span) == one || source::join(one, span) == span);
     });
   };
+  std::vector<std::pair<Polynomial, Polynomial>> broken;  // rules of two sides that were told, in the sizes given
   for (Requirement requirement : requirements) {
     Span place = use;
     if (requirement.rule && !has_all(*requirement.rule, given, cx)) continue;
@@ -333,8 +334,11 @@ bool put_requirements(const std::vector<Requirement>& requirements, Binding& bin
     if (requirement.use.is_empty() && is_of_library(requirement.origin) && !is_of_library(place))
       requirement.use = place;
     const Span asked_at = requirement.use.is_empty() ? place : requirement.use;
-    if (is_told(place) || is_told(asked_at) || require(std::move(requirement), place, scope)) continue;
+    const std::pair sides(requirement.left, requirement.right);
+    const bool is_same = is_where && std::ranges::find(broken, sides) != broken.end();
+    if (is_same || is_told(place) || is_told(asked_at) || require(std::move(requirement), place, scope)) continue;
     holds = false;
+    if (is_where && sides.first != sides.second) broken.push_back(sides);
     told.insert(told.end(), {place, asked_at});
     if (!is_where) continue;
     for (const Polynomial& size : declared) {

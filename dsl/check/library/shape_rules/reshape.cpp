@@ -50,6 +50,48 @@ std::optional<TensorAndDims> take_sizes(CallSite& site) {
   return TensorAndDims{std::move(taken->tensor), std::move(taken->list), std::move(*dims)};
 }
 
+/// The place of a name that is a whole dim, and of no other.
+std::optional<size_t> only_place(AtomId atom, const std::vector<Dim>& dims) {
+  std::optional<size_t> place;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i].size.single_atom() != atom) continue;
+    if (place) return std::nullopt;
+    place = i;
+  }
+  return place;
+}
+
+/// W0308: `[B, T, D]` as `[T, B, D]`, or as `[B, heads, T, D / heads]`. Values stay in their order, so an axis that keeps its
+/// name keeps what stands in front of it, too.
+void check_axes_stay(const std::vector<Dim>& before, const std::vector<Dim>& after, const CallSite& site) {
+  Context& cx = site.scope.cx;
+  const AtomTable& atoms = cx.program.atoms;
+  const auto is_named = [&](const Polynomial& size) {
+    return std::ranges::all_of(size.atoms(), [&](AtomId id) { return atoms.at(id).kind == Atom::Kind::Variable; });
+  };
+  if (cx.graph.modules[site.scope.module].is_library) return;
+  for (size_t i = 0; i < before.size(); ++i) {
+    const auto atom = before[i].size.single_atom();
+    const auto to = atom && only_place(*atom, before) ? only_place(*atom, after) : std::nullopt;
+    if (!to) continue;
+    const Polynomial first = product(before, 0, i, cx), second = product(after, 0, *to, cx);
+    if (first == second || !is_named(first) || !is_named(second)) continue;
+    diagnostics::Diagnostic diagnostic = diag::axis_cut(site.span, cx.text(before[i].size));
+    std::string order;
+    for (const Dim& dim : after) {
+      const auto name = dim.size.single_atom();
+      const auto from = name ? only_place(*name, before) : std::nullopt;
+      order += from ? (order.empty() ? "" : ", ") + std::to_string(*from) : "?";
+    }
+    if (after.size() == before.size() && order.find('?') == std::string::npos)
+      diagnostic.help("`.permute({})` moves axes", order);
+    else
+      diagnostic.help("`reshape` in the order in which they are, and `.transpose(i, j)` moves two axes");
+    cx.report(std::move(diagnostic));
+    return;
+  }
+}
+
 }  // namespace
 
 Expr rule_numel(const FnInfo& op, CallSite& site) {
@@ -100,6 +142,7 @@ Expr rule_reshape(const FnInfo& op, CallSite& site) {
     cx.report(diag::reshape_count(site.span, cx.text(before), cx.text(type_before), cx.text(after), cx.text(wanted)));
     return error_at(site.span);
   }
+  if (!is_open) check_axes_stay(type_before.dims, dims, site);
   return typed_call(op, Type::tensor(type_before.element, std::move(dims)), site, {std::move(tensor), std::move(list)});
 }
 

@@ -1,0 +1,78 @@
+#include "dsl/check/experiment/record_counts.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "dsl/check/declarations/data_logic/data_logic.h"
+#include "dsl/check/experiment/wired.h"
+#include "dsl/check/expressions/expressions.h"
+#include "dsl/check/walk.h"
+
+namespace ltr::check {
+
+namespace {
+
+using library::Id;
+
+/// Counts records as far as the program tells.
+struct Counter {
+  Context& cx;
+  const Experiment& experiment;
+  const DataObject& data;
+
+  std::optional<HostValue> value(ExprId id) const {
+    return evaluate(wire(cx.at(id), data.object, experiment.data_arguments, experiment, cx.program).expr, cx.program);
+  }
+
+  /// How many records a stream delivers at most; nothing where it is not known, or none come to an end.
+  std::optional<int64_t> most(const ExprView& expr) const {
+    const ExprView stream = behind_lets(expr, data, cx.program);
+    const auto input = input_of(stream, cx.program);
+    const auto before = [&] { return input ? most(cx.at(*input)) : std::nullopt; };
+    if (stream.is<node::MapStage>() || stream.is<node::FilterStage>()) return before();
+    if (const auto* part = stream.get<node::ListElement>()) return of_part(*part);
+    const auto* op = stream.get<node::Op>();
+    if (op == nullptr) return std::nullopt;
+    const auto count = [&](size_t arg) -> std::optional<int64_t> {
+      const auto number = op->args.size() > arg ? value(op->args[arg]) : std::nullopt;
+      return number && number->kind == HostValue::Kind::Int ? std::optional(number->whole) : std::nullopt;
+    };
+    if (op->op == Id::Range || op->op == Id::Synthetic) return count(0);
+    const auto all = before();
+    if (op->op == Id::Take) return all && count(1) ? std::min(*all, *count(1)) : all ? all : count(1);
+    if (op->op == Id::Skip) return all && count(1) ? std::optional(std::max<int64_t>(0, *all - *count(1))) : all;
+    const bool keeps_all = op->op == Id::Shuffle || library::info(op->op).records == library::Records::Same;
+    return keeps_all || op->op == Id::Shard ? all : std::nullopt;
+  }
+
+  /// One of the parts of a `split`: its share, rounded up.
+  std::optional<int64_t> of_part(const node::ListElement& part) const {
+    const ExprView whole = behind_lets(cx.at(part.list), data, cx.program);
+    const auto* split = whole.get<node::Op>();
+    const auto index = value(part.index);
+    if (split == nullptr || split->op != Id::SplitStream || !index) return std::nullopt;
+    const auto all = most(cx.at(split->args[0]));
+    const auto* shares = cx.at(split->args[1]).get<node::List>();
+    const bool is_there = shares != nullptr && index->whole >= 0 && size_t(index->whole) < shares->elements.size();
+    const auto share = all && is_there ? value(shares->elements[size_t(index->whole)]) : std::nullopt;
+    if (!share) return all;
+    const double records = share->kind == HostValue::Kind::Int ? double(share->whole) : share->real * double(*all);
+    return records < double(*all) ? int64_t(std::ceil(records)) : *all;
+  }
+};
+
+}  // namespace
+
+std::optional<Batches> batches_of(const StreamDecl& stream, const Experiment& experiment, Context& cx) {
+  const DataObject& data = cx.program.datas[experiment.data];
+  const Counter counter{cx, experiment, data};
+  const ExprView batches = behind_lets(stream.value, data, cx.program);
+  const auto* collate = batches.get<node::Op>();
+  if (collate == nullptr || collate->op != Id::Collate || collate->args.size() < 3) return std::nullopt;
+  const auto size = counter.value(collate->args[1]), drops = counter.value(collate->args[2]);
+  const auto most = counter.most(cx.at(collate->args[0]));
+  if (!size || !drops || !most || size->whole <= 0) return std::nullopt;
+  return Batches{*most, size->whole, drops->whole != 0, cx.at(collate->args[1]).span, cx.at(collate->args[2]).span};
+}
+
+}  // namespace ltr::check

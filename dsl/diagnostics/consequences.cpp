@@ -1,0 +1,95 @@
+// What follows on a mistake that is told, and is none of its own.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "dsl/diagnostics/sink.h"
+
+namespace ltr::diagnostics {
+
+namespace {
+
+bool is_error(const Diagnostic& one) { return one.severity == Severity::Error; }
+
+/// What was computed for nothing reaches no loss either.
+void withhold_unreached(std::vector<Diagnostic>& told) {
+  const bool is_lost = std::ranges::any_of(told, [](const Diagnostic& one) {
+    return one.code == Code::W0302 && (one.message.starts_with("nothing reads the local") ||
+                                       one.message.starts_with("nothing reads the parameter"));
+  });
+  if (!is_lost) return;
+  std::erase_if(told, [](const Diagnostic& one) { return one.code == Code::W0408; });
+}
+
+/// Whether it is about what does not fit: said twice in the same words, it is one mistake.
+bool is_of_fit(Code code) { return code == Code::E0303 || code == Code::E0615 || code == Code::W0510; }
+
+void join_same_words(std::vector<Diagnostic>& told) {
+  std::vector<Diagnostic> out;
+  for (Diagnostic& one : told) {
+    const auto first = std::ranges::find_if(out, [&](const Diagnostic& other) {
+      return is_of_fit(one.code) && other.code == one.code && other.message == one.message &&
+             other.helps == one.helps && other.span.source == one.span.source;
+    });
+    if (first == out.end()) {
+      out.push_back(std::move(one));
+      continue;
+    }
+    first->label(one.span, "here, too");
+    first->fixes.insert(first->fixes.end(), one.fixes.begin(), one.fixes.end());
+  }
+  told = std::move(out);
+}
+
+constexpr std::string_view kRequired = "required here";
+
+/// The place of the same file that asks for what does not hold.
+std::optional<Span> asked_at(const Diagnostic& one) {
+  const auto label = std::ranges::find(one.labels, kRequired, &Label::message);
+  const bool is_size = one.code == Code::E0303 || one.code == Code::E0305;
+  const bool is_here = label != one.labels.end() && is_size && label->span.source == one.span.source;
+  return is_here ? std::optional(label->span) : std::nullopt;
+}
+
+/// Where a line asks for what several uses do not give, or what it has not itself, that line is the mistake.
+void join_at_origin(std::vector<Diagnostic>& told) {
+  std::map<Span, std::vector<size_t>> uses;  // by the place that asks
+  for (size_t i = 0; i < told.size(); ++i) {
+    if (const auto place = asked_at(told[i])) uses[*place].push_back(i);
+  }
+  std::vector<bool> is_joined(told.size());
+  for (const auto& [place, indices] : uses) {
+    const auto own = std::ranges::find_if(told, [&](const Diagnostic& one) {
+      return is_error(one) && one.span.source == place.source && one.span.begin <= place.begin &&
+             place.end <= one.span.end;
+    });
+    if (own == told.end() && indices.size() == 1) continue;
+    Diagnostic& whole = own != told.end() ? *own : told[indices[0]];
+    if (own == told.end()) {
+      std::erase_if(whole.labels, [](const Label& label) { return label.message == kRequired; });
+      whole.labels.insert(whole.labels.begin(), {std::exchange(whole.span, place), "as it is built here"});
+    }
+    for (const size_t index : indices) {
+      if (&told[index] == &whole || is_joined[index]) continue;
+      is_joined[index] = true;
+      whole.label(told[index].span, "{}", own != told.end() ? "nor does it fit here" : "and here");
+    }
+  }
+  std::vector<Diagnostic> out;
+  for (size_t i = 0; i < told.size(); ++i) {
+    if (!is_joined[i]) out.push_back(std::move(told[i]));
+  }
+  told = std::move(out);
+}
+
+}  // namespace
+
+std::vector<Diagnostic> without_consequences(std::vector<Diagnostic> sorted) {
+  if (sorted.size() < 2) return sorted;
+  withhold_unreached(sorted);
+  join_same_words(sorted);
+  join_at_origin(sorted);
+  return sorted;
+}
+
+}  // namespace ltr::diagnostics
