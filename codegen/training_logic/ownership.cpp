@@ -288,12 +288,12 @@ void check_ownership(const ModelTrace& model, const Findings& findings, const He
   for (const auto& [member, paths] : of_members) {
     const std::string& path = paths.front();
     const auto span = object.spans.find(member);
-    // Whoever applies it will see that it needs an optimizer.
-    const bool is_unread =
-        span != object.spans.end() && std::ranges::any_of(sink.reported(), [&](const diagnostics::Diagnostic& one) {
-          return one.code == diagnostics::Code::W0407 && one.span == span->second;
-        });
-    if (is_unread) continue;
+    // Whoever applies it will see that it needs an optimizer, and what a step assigns is meant for a buffer.
+    const bool is_told = std::ranges::any_of(sink.reported(), [&](const diagnostics::Diagnostic& one) {
+      return (one.code == diagnostics::Code::W0407 && span != object.spans.end() && one.span == span->second) ||
+             (one.code == diagnostics::Code::E0324 && one.message.find("`" + member + "`") != std::string::npos);
+    });
+    if (is_told) continue;
     const bool is_weight = part_at(all, path).parts.empty();
     const std::string named = shown_path(path);
     diagnostics::Diagnostic diagnostic = diag::weight_without_optimizer(

@@ -24,13 +24,17 @@ void withhold_unreached(std::vector<Diagnostic>& told) {
 /// Whether it is about what does not fit: said twice in the same words, it is one mistake.
 bool is_of_fit(Code code) { return code == Code::E0303 || code == Code::E0615 || code == Code::W0510; }
 
+/// Whether both say it of the same things: the types are in the words, or the helps are the same.
+bool say_same(const Diagnostic& one, const Diagnostic& other) {
+  return one.code == other.code && one.message == other.message && one.span.source == other.span.source &&
+         (one.helps == other.helps || one.message.starts_with("cannot "));
+}
+
 void join_same_words(std::vector<Diagnostic>& told) {
   std::vector<Diagnostic> out;
   for (Diagnostic& one : told) {
-    const auto first = std::ranges::find_if(out, [&](const Diagnostic& other) {
-      return is_of_fit(one.code) && other.code == one.code && other.message == one.message &&
-             other.helps == one.helps && other.span.source == one.span.source;
-    });
+    const auto first =
+        std::ranges::find_if(out, [&](const Diagnostic& other) { return is_of_fit(one.code) && say_same(one, other); });
     if (first == out.end()) {
       out.push_back(std::move(one));
       continue;

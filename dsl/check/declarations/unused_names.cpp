@@ -143,7 +143,8 @@ void warn(Context& cx, const ast::Name& name, const std::string& what, const std
 Names dim_names(const ast::TypeExpr& type) {
   Names names;
   const auto* named = type.get<ast::NamedType>();
-  for (const ast::Dim& dim : named != nullptr ? named->dims : std::vector<ast::Dim>()) {
+  if (named == nullptr) return names;
+  for (const ast::Dim& dim : named->dims) {
     const auto* name = dim.value ? (*dim.value)->get<ast::NameRef>() : nullptr;
     if (name != nullptr) names.insert(name->name.text);
   }
