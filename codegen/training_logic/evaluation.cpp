@@ -115,8 +115,10 @@ void check_followed(const Findings& findings, const Heap& heap, Sink& sink) {
 
 void check_averages(const Findings& findings, Sink& sink) {
   // A size that does not fit somewhere may be why.
-  if (std::ranges::any_of(sink.reported(), [](const auto& one) { return one.code == diagnostics::Code::E0303; }))
-    return;
+  const auto is_of_sizes = [](const diagnostics::Diagnostic& one) {
+    return one.code == diagnostics::Code::E0303 || one.code == diagnostics::Code::E0319;
+  };
+  if (std::ranges::any_of(sink.reported(), is_of_sizes)) return;
   std::set<Span> seen;
   for (const UnlikeAverage& one : findings.averages) {
     if (!seen.insert(one.span).second) continue;

@@ -130,6 +130,9 @@ void check_stale_values(const Findings& findings, const Heap& heap, Sink& sink) 
 
 void check_gradients(const Findings& findings, const Heap& heap, Sink& sink) {
   std::set<Span> seen;
+  // A `backward` that is wrong in itself leaves none, and is meant to.
+  const auto is_unknown = [](const Update& update) { return update.loss.is_unknown; };
+  if (findings.has_error || std::ranges::any_of(findings.updates, is_unknown)) return;
   // What follows on one mistake, such as the step behind a `clip_norm` of nothing, is none of its own.
   const size_t errors = sink.error_count();
   for (const IdleCall& one : findings.idle_calls) {

@@ -465,9 +465,9 @@ Trace::Gradients Trace::Gradients::join(const Gradients& left, const Gradients& 
   for (const auto& [owner, span] : left.cleared) {
     if (right.cleared.contains(owner)) both.cleared.emplace(owner, span);
   }
-  for (const auto& [owner, span] : left.left) {
-    if (right.left.contains(owner)) both.left.emplace(owner, span);
-  }
+  // What one of the ways leaves is left.
+  both.left = left.left;
+  both.left.insert(right.left.begin(), right.left.end());
   return both;
 }
 

@@ -22,12 +22,24 @@ void withhold_unreached(std::vector<Diagnostic>& told) {
 }
 
 /// Whether it is about what does not fit: said twice in the same words, it is one mistake.
-bool is_of_fit(Code code) { return code == Code::E0303 || code == Code::E0615 || code == Code::W0510; }
+bool is_of_fit(Code code) {
+  return code == Code::E0303 || code == Code::E0438 || code == Code::E0615 || code == Code::W0510;
+}
 
 /// Whether both say it of the same things: the types are in the words, or the helps are the same.
 bool say_same(const Diagnostic& one, const Diagnostic& other) {
   return one.code == other.code && one.message == other.message && one.span.source == other.span.source &&
          (one.helps == other.helps || one.message.starts_with("cannot "));
+}
+
+/// A sign of another language is read as what it is here, and may not fit where it stands.
+void forget_misread_signs(std::vector<Diagnostic>& told) {
+  std::erase_if(told, [&](const Diagnostic& one) {
+    return one.code == Code::E0201 && std::ranges::any_of(told, [&](const Diagnostic& other) {
+             return other.code == Code::E0109 && other.span.source == one.span.source &&
+                    other.span.begin == one.span.begin;
+           });
+  });
 }
 
 void join_same_words(std::vector<Diagnostic>& told) {
@@ -91,6 +103,7 @@ void join_at_origin(std::vector<Diagnostic>& told) {
 std::vector<Diagnostic> without_consequences(std::vector<Diagnostic> sorted) {
   if (sorted.size() < 2) return sorted;
   withhold_unreached(sorted);
+  forget_misread_signs(sorted);
   join_same_words(sorted);
   join_at_origin(sorted);
   return sorted;

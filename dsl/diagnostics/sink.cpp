@@ -26,11 +26,11 @@ void Sink::withdraw(const std::function<bool(const Diagnostic&)>& is_consequence
 }
 
 std::vector<Diagnostic> Sink::sorted() const {
+  const auto by_place = [](const Diagnostic& one) { return std::tie(one.span, one.code); };
   std::vector<Diagnostic> out = diagnostics_;
-  std::stable_sort(out.begin(), out.end(), [](const Diagnostic& a, const Diagnostic& b) {
-    return std::tie(a.span, a.code) < std::tie(b.span, b.code);
-  });
+  std::ranges::stable_sort(out, {}, by_place);
   out = without_consequences(std::move(out));
+  std::ranges::stable_sort(out, {}, by_place);  // What several uses break stands where it is asked for.
   if (is_full_) out.push_back(diag::too_many_errors({}, max_errors_));
   return out;
 }

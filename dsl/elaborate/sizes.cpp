@@ -76,7 +76,7 @@ Size Machine::atom(check::AtomId id, const Frame& frame) const {
     const auto given = options_.data.find(atom.name);
     return given == options_.data.end() ? std::nullopt : Size(given->second);
   }
-  if (atom.kind == Atom::Kind::Unknown) return std::nullopt;
+  if (atom.kind == Atom::Kind::Unknown && !atom.is_power()) return std::nullopt;
   if (atom.kind == Atom::Kind::Element) {
     const Size index = size_of(atom.right, frame);
     return index ? element(atom.left, *index, frame) : std::nullopt;
@@ -90,8 +90,8 @@ Size Machine::atom(check::AtomId id, const Frame& frame) const {
     case Atom::Kind::Remainder: return host::mod(*left, *right);
     case Atom::Kind::Min: return std::min(*left, *right);
     case Atom::Kind::Max: return std::max(*left, *right);
+    case Atom::Kind::Unknown: return host::power(*left, *right);
     case Atom::Kind::Variable:
-    case Atom::Kind::Unknown:
     case Atom::Kind::List:
     case Atom::Kind::Element: break;
   }

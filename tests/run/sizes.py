@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A step whose batches come in more sizes than are planned."""
+"""A step whose batches come in more sizes than are planned; sizes that only the run knows beside those with a name."""
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from curves import farthest, rows
-from harness import build, check, finish, fit, newest, result_of, scratch
+from harness import LTRC, build, check, finish, fit, newest, result_of, run, scratch
 
 # Relative, of each value: sums may have another order.
 TOLERANCE = 1e-4
@@ -58,6 +58,32 @@ def many_sizes(folder):
     check("R2015 where plans were asked for", result.returncode == 2 and "R2015" in result.text and "more than 8 forms" in result.text, result.text)
 
 
+STRETCHED = """ltr 1
+fn operator[B](x: float[B], y: float[B], keep: bool[B]) -> float[] = mean((x - y[keep]) ** 2)
+fn function[B](x: float[B], y: float[B], keep: bool[B]) -> float[] = sum(maximum(y[keep], x))
+fn choice[B](x: float[B], y: float[B], keep: bool[B]) -> float[] = sum(where(x > 1, x, y[keep]))
+fn known(is_long: bool) -> float[2] = (if is_long then ones(2) else ones(1)) + zeros(2)
+test "{name}, all kept" {{ assert {call_all} }}
+test "{name}, one kept" {{ print {call_one} }}
+"""
+
+
+def stretched(folder):
+    """A `?` that is 1 in the run is not stretched over another size: R1006 at its place."""
+    x, all_kept, one_kept = "[1.0, 2.0, 3.0]", "stack([true, true, true])", "stack([true, false, false])"
+    calls = {name: tuple(f"{name}({x}, {x}, {kept})" for kept in (all_kept, one_kept)) for name in ("operator", "function", "choice")}
+    calls["known"] = ("sum(known(true))", "known(false)")
+    worth = {"operator": 0.0, "function": 6.0, "choice": 6.0, "known": 2.0}
+    for name, (whole, one) in calls.items():
+        source = folder / f"{name}.ltr"
+        source.write_text(STRETCHED.format(name=name, call_all=f"{whole} == {worth[name]}", call_one=one))
+        result = run(LTRC, "test", source)
+        line = STRETCHED.split("\n").index(next(text for text in STRETCHED.split("\n") if text.startswith(f"fn {name}"))) + 1
+        said = "R1006" in result.text and f"{name}.ltr:{line}:" in result.text
+        check(f"a size of 1 beside another in {name}: R1006", result.returncode != 0 and said and "1 passed, 1 failed" in result.text, result.text)
+
+
 with scratch() as path:
     many_sizes(pathlib.Path(path))
+    stretched(pathlib.Path(path))
 finish()

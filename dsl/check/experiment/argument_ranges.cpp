@@ -107,7 +107,8 @@ struct Ranges {
     const bool is_part = rule && rule->span.source == written.span.source && rule->span != written.span &&
                          source::join(rule->span, written.span) == written.span;
     const Span place = is_part ? rule->span : value.given.is_empty() ? written.span : value.given;
-    if (!rule || is_reported(cx, diagnostics::Code::E0325, place)) return;
+    if (!rule || is_reported(cx, diagnostics::Code::E0325, place) || is_reported(cx, diagnostics::Code::E0319, place))
+      return;
     diagnostics::Diagnostic diagnostic =
         diag::out_of_range(place, "`" + name + "` cannot be " + cx.source_text(place)).note("`{}`", rule->rule);
     if (place != written.span) diagnostic.label(written.span, "it is this `{}`", name);

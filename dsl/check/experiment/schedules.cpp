@@ -23,6 +23,20 @@ struct Training {
   std::optional<int64_t> most_steps;  ///< in all epochs, where only those are said
 };
 
+/// In so many epochs of one stream whose records can be counted.
+std::optional<int64_t> most_steps(Context& cx, const Experiment& experiment, int64_t epochs) {
+  std::optional<Batches> batches;
+  size_t count = 0;
+  for (const StreamDecl& stream : cx.program.datas[experiment.data].streams) {
+    if (stream.role != kTrainRole || stream.value.type.is_error()) continue;
+    batches = batches_of(stream, experiment, cx);
+    ++count;
+  }
+  int64_t steps = 0;
+  const bool is_known = batches && count == 1 && !__builtin_mul_overflow(epochs, batches->most(), &steps);
+  return is_known ? std::optional(steps) : std::nullopt;
+}
+
 Training training_of(Context& cx, const Experiment& experiment) {
   Training training;
   const Object none;
@@ -42,13 +56,7 @@ Training training_of(Context& cx, const Experiment& experiment) {
       training.epochs_span = setting.span;
     }
   }
-  for (const StreamDecl& stream : cx.program.datas[experiment.data].streams) {
-    if (stream.role != kTrainRole || training.has_steps || !training.epochs || stream.value.type.is_error()) continue;
-    if (const auto batches = batches_of(stream, experiment, cx)) {
-      int64_t steps = 0;
-      if (!__builtin_mul_overflow(*training.epochs, batches->most(), &steps)) training.most_steps = steps;
-    }
-  }
+  if (!training.has_steps && training.epochs) training.most_steps = most_steps(cx, experiment, *training.epochs);
   return training;
 }
 

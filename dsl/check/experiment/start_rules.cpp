@@ -78,7 +78,7 @@ void report_first_of_each(std::vector<diagnostics::Diagnostic> found, Context& c
     const uint32_t line = cx.sources.lines(one.span.source).line_of(one.span.begin);
     if (decl != nullptr && !told.empty() && told.back().decl == decl && line <= told.back().line + 1) {
       told.back().line = line;
-      told.back().diagnostic.label(one.span, "nor {}", one.message.substr(0, one.message.find(':')));
+      told.back().diagnostic.label(one.span, "nor {}", one.message.substr(0, one.message.find(" does not hold")));
     } else {
       told.push_back({std::move(one), decl, line});
     }
@@ -103,7 +103,11 @@ void check_rules(Context& cx, const Experiment& experiment, const std::vector<Ob
     if (!holds || holds->whole != 0 || is_swept(wired, experiment) ||
         is_reported(cx, diagnostics::Code::E0319, place) || is_reported(cx, diagnostics::Code::E0319, asked_at))
       continue;
-    if (!told.insert(in_order(rule.text)).second) continue;
+    const bool rests_on_wrong = std::ranges::any_of(wired.hparams, [&](const std::string& name) {
+      const Hparam* hparam = cx.program.find_hparam(name);
+      return hparam != nullptr && is_reported(cx, diagnostics::Code::E0319, cx.at(hparam->initial).span);
+    });
+    if (rests_on_wrong || !told.insert(in_order(rule.text)).second) continue;
     const auto sides = sides_of(wired.expr, cx.program);
     if (sides && !told_sides.insert(std::minmax(sides->first, sides->second)).second) continue;
     diagnostics::Diagnostic diagnostic = diag::where_not_satisfied(

@@ -164,6 +164,10 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
           diag::wrong_argument(given.name->span, "`" + given.name->text + "` is given twice");
       diagnostic.label(bound[index]->span, "first here");
       if (const auto advice = diagnostics::advice_of_argument(callee, "")) diagnostic.help("{}", std::string(*advice));
+      // `split(600, 60, seed = 0)`
+      if (params[0].type.kind == Kind::List && next > 1)
+        diagnostic.help("`{}` is a list, in brackets: `[{}]`", params[0].name,
+                        cx.source_text(source::join(site.given[0].span, bound[index]->span)));
       cx.report(std::move(diagnostic));
       has_error = true;
       continue;

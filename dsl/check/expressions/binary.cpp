@@ -74,7 +74,7 @@ Expr check_host_ints(const Sign& sign, Expr left, Expr right, Span span, Scope& 
         scope.cx.report(std::move(diagnostic));
         return error_at(span);
       }
-      if (known && b->constant() && *b->constant() <= 16) type.value = atoms.power(*a, *b->constant());
+      if (known && (!b->constant() || *b->constant() <= 16)) type.value = atoms.raise(*a, *b);
       break;
     case ast::BinaryOp::Divide:
       if (divides_by_zero(right, span, scope)) return error_at(span);
@@ -263,6 +263,8 @@ Expr check_tensors(const Sign& sign, Expr left, Expr right, Span span, Scope& sc
       return error_at(span);
     }
     dims = *shape.dims;
+    hold_unknown_dims(left, dims, scope);
+    hold_unknown_dims(right, dims, scope);
   } else {
     const Type& host = left.type.is_tensor() ? right.type : left.type;
     if (!host.is_host_number()) {

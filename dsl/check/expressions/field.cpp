@@ -188,7 +188,9 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
   if (std::optional<Expr> part = known_part(base, name.text, span, cx, known)) return *part;
   if (type.kind == Kind::Record && is_told_missing(type, name.text, cx)) return error_at(span);
   diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, cx.text(type), name.text);
-  if (name.text == "weights" && is_own_weight(base, scope)) {
+  if (type.kind == Kind::Optimizer && find_member(kOptimizerMethods, name.text) != nullptr) {
+    diagnostic.help("it is called: `{}()`", cx.source_text(span));
+  } else if (name.text == "weights" && is_own_weight(base, scope)) {
     diagnostic.help("it is one itself: `{}`", cx.source_text(base.span))
         .fix({span.source, base.span.end, span.end}, "");
   } else if (type.kind == Kind::Stream && name.text == "vocab") {

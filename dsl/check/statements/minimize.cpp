@@ -76,6 +76,8 @@ Stmt check_minimize(const ast::Stmt& statement, const ast::Minimize& minimize, S
   if (scope.place == Place::Step && is_evaluating_role(scope.info->name)) {
     // Of a step that is a copy the place is where it is copied.
     const bool is_copy = scope.info->ast->name.span != scope.info->span;
+    // The step that it is a copy of says it.
+    if (is_copy && is_evaluating_role(scope.info->ast->name.text)) return {statement.span, stmt::Error{}};
     diagnostics::Diagnostic diagnostic =
         diag::minimize_in_evaluation(is_copy ? scope.info->span : statement.span, scope.info->name);
     if (is_copy)

@@ -49,6 +49,34 @@ Broadcast broadcast(const std::vector<Dim>& left, const std::vector<Dim>& right,
   return result;
 }
 
+void hold_unknown_dims(Expr& side, const std::vector<Dim>& dims, Scope& scope) {
+  Context& cx = scope.cx;
+  std::vector<Dim>& own = side.type.dims;
+  node::CheckShape check;
+  bool is_held = false;
+  for (size_t i = 0; i < own.size(); ++i) {
+    const Dim& wanted = dims[dims.size() - own.size() + i];
+    const bool is_open = own[i].group == 0 && wanted.group == 0 && cx.program.atoms.mentions_unknown(own[i].size) &&
+                         !cx.program.atoms.mentions_unknown(wanted.size);
+    auto size = is_open ? expr_of(wanted.size, scope, side.span) : std::nullopt;
+    is_held = is_held || size;
+    check.dims.push_back(cx.keep(size ? std::move(*size) : int_const(-1, side.span)));
+  }
+  if (!is_held) return;
+  const Span span = side.span;
+  Type held = side.type;
+  held.dims.assign(dims.end() - long(own.size()), dims.end());
+  check.text = cx.text(held);
+  check.tensor = cx.keep(std::move(side));
+  Obligation obligation;
+  obligation.text = cx.source_text(span) + " as " + check.text;
+  obligation.fate = Fate::FirstBatch;
+  obligation.why = "rests on a dim that only run time knows";
+  obligation.span = span;
+  cx.program.obligations.push_back(std::move(obligation));
+  side = Expr{std::move(held), span, std::move(check)};
+}
+
 namespace {
 
 std::optional<Type> broadcast_all(const std::vector<Type>& types, CallSite& site) {
@@ -92,6 +120,7 @@ Expr rule_broadcast(const FnInfo& op, CallSite& site) {
   }
   const auto type = broadcast_all(types, site);
   if (!type) return error_at(site.span);
+  for (Expr& arg : *args) hold_unknown_dims(arg, type->dims, site.scope);
   return typed_call(op, *type, site, std::move(*args));
 }
 
@@ -119,6 +148,7 @@ Expr rule_where(const FnInfo& op, CallSite& site) {
   }
   const auto type = broadcast_all({(*args)[1].type, (*args)[2].type, (*args)[0].type}, site);
   if (!type) return error_at(site.span);
+  for (Expr& arg : *args) hold_unknown_dims(arg, type->dims, site.scope);
   return typed_call(op, *type, site, std::move(*args));
 }
 

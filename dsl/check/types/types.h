@@ -159,5 +159,8 @@ struct Broadcast {
 };
 
 Broadcast broadcast(const std::vector<Dim>& left, const std::vector<Dim>& right, Context& cx);
+/// `side` of what is combined to `dims`: where a size that only the run knows meets one with a name or number, it is held to
+/// that on the first batch. One that is 1 there would be stretched without a word.
+void hold_unknown_dims(Expr& side, const std::vector<Dim>& dims, Scope& scope);
 
 }  // namespace ltr::check

@@ -299,7 +299,7 @@ void check_same_records(Context& cx, const DataObject& data) {
                     .label(train->value.span, "trained on here")
                     .note("what is measured on them says nothing about other records")
                     .help("keep some records for evaluation: `split([0.9, 0.1], seed = 1)`"));
-    } else if (are_made_alike(trained.front(), measured.front(), data, cx.program)) {
+    } else if (!cx.sink->has_errors() && are_made_alike(trained.front(), measured.front(), data, cx.program)) {
       cx.report(
           diag::shared_records(stream.value.span, name, "train")
               .label(train->value.span, "trained on here")

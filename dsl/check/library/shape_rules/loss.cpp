@@ -63,7 +63,13 @@ Expr call_with_classes_last(const FnInfo& op, const Given& logits, const Given& 
     order += ", " + std::to_string(i);
     wanted.dims.push_back(written.dims[i]);
   }
-  for (diagnostics::Diagnostic diagnostic : found.reported()) {
+  // Names that may stand for one size are no reason to take `[B, T]` for labels of `[B, vocab]`.
+  const std::vector<Dim>& of_labels = labels.dims;
+  const bool is_first = of_labels.size() + 1 == rank && of_labels[0] == written.dims[0] &&
+                        std::equal(of_labels.begin() + 1, of_labels.end(), written.dims.begin() + 2);
+  std::vector<diagnostics::Diagnostic> reported = found.reported();
+  if (reported.empty() && !is_first) reported.push_back(diag::dims_differ(target_place, ""));
+  for (diagnostics::Diagnostic diagnostic : reported) {
     if (diagnostic.code == diagnostics::Code::E0303 && diagnostic.span == target_place) {
       const std::string cure = rank == 3 ? ".transpose(1, 2)" : ".permute(" + order + ")";
       diagnostic = diag::dims_differ(place, "`cross_entropy` has the classes in axis 1 of the logits, not in the last")
@@ -75,7 +81,7 @@ Expr call_with_classes_last(const FnInfo& op, const Given& logits, const Given& 
     }
     cx.report(std::move(diagnostic));
   }
-  return call;
+  return reported.size() > found.reported().size() ? error_at(site.span) : call;
 }
 
 }  // namespace

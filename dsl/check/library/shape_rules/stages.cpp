@@ -444,7 +444,8 @@ Expr rule_split_stream(const FnInfo& op, CallSite& site) {
       if (share != nullptr) total += share->value;
     }
     if (all_known && total > 1.0 + 1e-9) {
-      cx.report(diag::out_of_range(parts.span, "the shares add up to more than the whole"));
+      cx.report(diag::out_of_range(parts.span, "the shares add up to more than the whole")
+                    .help("so many records are whole numbers, `split([320, 80])`, and shares add up to 1"));
       return error_at(site.span);
     }
   }

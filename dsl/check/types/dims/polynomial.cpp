@@ -317,6 +317,16 @@ Polynomial AtomTable::power(const Polynomial& base, int64_t exponent) {
   return result;
 }
 
+Polynomial AtomTable::raise(const Polynomial& base, const Polynomial& exponent) {
+  constexpr int64_t kMost = 16;
+  if (const auto known = exponent.constant()) return *known >= 0 && *known <= kMost ? power(base, *known) : unknown();
+  Atom atom;
+  atom.kind = Atom::Kind::Unknown;
+  atom.left = base;
+  atom.right = exponent;
+  return intern(std::move(atom));
+}
+
 Polynomial AtomTable::list(std::vector<Polynomial> elements) {
   Atom atom;
   atom.kind = Atom::Kind::List;
@@ -336,7 +346,8 @@ Polynomial AtomTable::element(const Polynomial& list, const Polynomial& index) {
 }
 
 bool AtomTable::is_name(AtomId id) const {
-  return atoms_[id].kind == Atom::Kind::Variable || atoms_[id].kind == Atom::Kind::Unknown;
+  const Atom& atom = atoms_[id];
+  return atom.kind == Atom::Kind::Variable || (atom.kind == Atom::Kind::Unknown && !atom.is_power());
 }
 
 Polynomial AtomTable::substitute(const Polynomial& value, const Substitution& replacements) {
@@ -359,8 +370,8 @@ Polynomial AtomTable::substitute(const Polynomial& value, const Substitution& re
         const Polynomial left = substitute(atom.left, replacements);
         const Polynomial right = substitute(atom.right, replacements);
         switch (atom.kind) {
-          case Atom::Kind::Variable:
-          case Atom::Kind::Unknown: break;
+          case Atom::Kind::Variable: break;
+          case Atom::Kind::Unknown: factor = raise(left, right); break;
           case Atom::Kind::Exact: factor = exact(left, right); break;
           case Atom::Kind::Floor: factor = floor(left, right); break;
           case Atom::Kind::Ceil: factor = ceil(left, right); break;

@@ -64,7 +64,7 @@ class Polynomial {
   Loss loss_ = Loss::None;
 };
 
-/// What an atom is. `Variable` is a name of the program, `Unknown` a `?`, `List` a list of ints that an `Element` is taken
+/// What an atom is. `Variable` is a name of the program, `Unknown` a `?`, or a power whose exponent is no number yet, `List` a list of ints that an `Element` is taken
 /// of, as it may be of a variable; the others are functions of polynomials.
 struct Atom {
   enum class Kind { Variable, Unknown, Exact, Floor, Ceil, Remainder, Min, Max, List, Element };
@@ -74,9 +74,12 @@ struct Atom {
   bool is_hparam = false;            ///< Variable: known at start
   bool is_data = false;              ///< Variable: known when the data is open
   bool is_binder = false;            ///< Variable: stands for any size, a binder of a function
-  Polynomial left;                   ///< a of a / b and so on; Element: the list
-  Polynomial right;                  ///< Element: the index
+  Polynomial left;                   ///< a of a / b and so on; Element: the list; Unknown: the base of a power
+  Polynomial right;                  ///< Element: the index; Unknown: the exponent
   std::vector<Polynomial> elements;  ///< List
+
+  /// A `?` that is a size as soon as its exponent is a number: `2 ** i` of the layer at `i`.
+  bool is_power() const { return kind == Kind::Unknown && !right.terms().empty(); }
 };
 
 /// Owns the atoms of one compilation, and the arithmetic that must look into them.
@@ -98,6 +101,8 @@ class AtomTable {
   Polynomial minimum(const Polynomial& a, const Polynomial& b);
   Polynomial maximum(const Polynomial& a, const Polynomial& b);
   Polynomial power(const Polynomial& base, int64_t exponent);
+  /// The same of an exponent that may be no number; a `?` until it is one.
+  Polynomial raise(const Polynomial& base, const Polynomial& exponent);
   /// A list of ints, which is no size itself.
   Polynomial list(std::vector<Polynomial> elements);
   /// One of a list, which is a `list` or a variable that stands for one; from the end where `index` is negative.

@@ -226,6 +226,12 @@ TEST_CASE("dims: a quotient goes away beside its divisor") {
   CHECK_FALSE(table.floor(d * 6, 4) == table.exact(d * 6, 4));
   CHECK(table.power(d, 0) == Polynomial(1));
   CHECK(table.power(d, 3) == d * d * d);
+  const AtomId i = table.variable("i", 3);
+  const Polynomial raised = table.raise(2, Polynomial::atom(i) + 1);
+  CHECK(table.mentions_unknown(raised));
+  CHECK(raised == table.raise(2, Polynomial::atom(i) + 1));
+  CHECK(table.substitute(d * raised, {{i, 2}}) == d * 8);
+  CHECK(table.mentions_unknown(table.substitute(raised, {{i, -2}})));
   CHECK(table.to_text(table.multiply(quotient, 2) + 1) == "2 * (D / heads) + 1");
 }
 
