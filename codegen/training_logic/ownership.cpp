@@ -270,8 +270,9 @@ void check_ownership(const ModelTrace& model, const Findings& findings, const He
     // A step without any `backward` is one mistake.
     if (findings.updates.empty() && sink.error_count() > errors) break;
   }
-  // Who names weights of another optimizer may well mean these.
-  if (!findings.second_owners.empty()) return;
+  // Who names weights of another optimizer may well mean these, and of two of one name the second is not read.
+  const auto is_second = [](const diagnostics::Diagnostic& one) { return one.code == diagnostics::Code::E0310; };
+  if (!findings.second_owners.empty() || std::ranges::any_of(sink.reported(), is_second)) return;
   if (!model.train_has_error && !is_misnamed) check_reached_weights(object, findings, heap, sink);
   check_unread_weights(model, findings, heap, sink);
   Part all;

@@ -23,7 +23,7 @@ void withhold_unreached(std::vector<Diagnostic>& told) {
 
 /// Whether it is about what does not fit: said twice in the same words, it is one mistake.
 bool is_of_fit(Code code) {
-  return code == Code::E0303 || code == Code::E0438 || code == Code::E0615 || code == Code::W0510;
+  return code == Code::E0303 || code == Code::E0513 || code == Code::E0615 || code == Code::W0510;
 }
 
 /// Whether both say it of the same things: the types are in the words, or the helps are the same.
@@ -32,13 +32,17 @@ bool say_same(const Diagnostic& one, const Diagnostic& other) {
          (one.helps == other.helps || one.message.starts_with("cannot "));
 }
 
-/// A sign of another language is read as what it is here, and may not fit where it stands.
-void forget_misread_signs(std::vector<Diagnostic>& told) {
+/// A sign of another language is read as what it is here, and may not fit where it stands; what ends a line that cannot be read
+/// belongs nowhere.
+void forget_misread(std::vector<Diagnostic>& told) {
+  const auto follows = [](const Diagnostic& one, const Diagnostic& other) {
+    return (one.code == Code::E0201 && other.code == Code::E0109) ||
+           (one.code == Code::E0203 && other.code == Code::E0201);
+  };
   std::erase_if(told, [&](const Diagnostic& one) {
-    return one.code == Code::E0201 && std::ranges::any_of(told, [&](const Diagnostic& other) {
-             return other.code == Code::E0109 && other.span.source == one.span.source &&
-                    other.span.begin == one.span.begin;
-           });
+    return std::ranges::any_of(told, [&](const Diagnostic& other) {
+      return follows(one, other) && other.span.source == one.span.source && other.span.begin == one.span.begin;
+    });
   });
 }
 
@@ -103,7 +107,7 @@ void join_at_origin(std::vector<Diagnostic>& told) {
 std::vector<Diagnostic> without_consequences(std::vector<Diagnostic> sorted) {
   if (sorted.size() < 2) return sorted;
   withhold_unreached(sorted);
-  forget_misread_signs(sorted);
+  forget_misread(sorted);
   join_same_words(sorted);
   join_at_origin(sorted);
   return sorted;

@@ -16,10 +16,13 @@ namespace {
 
 /// Adds to what says that a stream differs that `name` is declared in the batch as it is in one record.
 void help_without_batch(diagnostics::Diagnostic& diagnostic, const ObjectInfo& object, const ast::FieldType& field,
-                        Context& cx) {
+                        const Type& have, Context& cx) {
   Type want = object.batch.find(field.name.text)->type;
   const std::string& binder = object.decl->get<ast::Data>()->batch_binders[0].text;
-  want.dims.insert(want.dims.begin(), {.size = Polynomial::atom(object.batch_binders.at(binder)), .group = 0});
+  const Dim batch{.size = Polynomial::atom(object.batch_binders.at(binder)), .group = 0};
+  // Of `y: i64[B]` another dim than that of the batch is left out.
+  if (!want.dims.empty() && want.dims[0] == batch) want.dims.assign(have.dims.begin() + 1, have.dims.end());
+  want.dims.insert(want.dims.begin(), batch);
   const std::string whole = cx.text(want);
   diagnostic.help("one for each record: `{}: {}`", field.name.text, whole).fix(field.type->span, whole);
 }
@@ -33,14 +36,14 @@ bool check_stream(Context& cx, const ObjectInfo& object, const StreamDecl& strea
   Type record = Type::of(Kind::Record);
   record.fields = stream.value.type.fields;
   const std::string name = stream.role + (stream.name.empty() ? "" : "." + stream.name);
-  const ast::FieldType* lacking = nullptr;  // the dim of the batch
+  const ast::FieldType* lacking = nullptr;  // a dim, mostly that of the batch
   const auto fail = [&](const std::string& why, const std::string& cure = "") {
     if (!told.insert(why).second) return false;
     diagnostics::Diagnostic diagnostic = diag::stream_differs(
         lacking != nullptr ? lacking->type->span : stream.value.span, name, cx.text(record), cx.text(object.batch));
     diagnostic.note("{}", why);
     if (!cure.empty()) diagnostic.help("{}", cure);
-    if (lacking != nullptr) help_without_batch(diagnostic, object, *lacking, cx);
+    if (lacking != nullptr) help_without_batch(diagnostic, object, *lacking, record.find(lacking->name.text)->type, cx);
     cx.report(std::move(diagnostic));
     return false;
   };

@@ -169,6 +169,8 @@ struct Schedules {
     // A warm-up that is too long by itself is said by itself.
     if (rise->value + fall->value <= length || (limit && rise->value > double(*limit))) return;
     if (is_reported(cx, diagnostics::Code::E0428, down.expr.span)) return;
+    if (!is_own && !limit_in(rise->measure))
+      return report_late(down.expr.span, "the end of the schedule of `" + optimizer + "`", rise->measure);
     cx.report(diag::warmup_too_long(down.expr.span, "the warm-up with the decay", optimizer,
                                     count_text(rise->value + fall->value, rise->measure),
                                     count_text(length, rise->measure))
@@ -244,6 +246,9 @@ struct Schedules {
   void check_warmup(const ExprView& written, const node::Quantity& value) {
     const std::optional<int64_t> most = most_in(value.measure);
     if (!most || value.value <= double(*most)) return;
+    // What the records of an epoch make of a number of epochs may be a first try.
+    if (!limit_in(value.measure))
+      return report_late(written.span, "the end of the warm-up of `" + optimizer + "`", value.measure);
     cx.report(diag::warmup_too_long(end_of(value.measure), "the warm-up", optimizer,
                                     count_text(value.value, value.measure), count_text(double(*most), value.measure))
                   .label(written.span, "the warm-up")

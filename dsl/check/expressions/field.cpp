@@ -190,6 +190,9 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
   diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, cx.text(type), name.text);
   if (type.kind == Kind::Optimizer && find_member(kOptimizerMethods, name.text) != nullptr) {
     diagnostic.help("it is called: `{}()`", cx.source_text(span));
+  } else if (const Symbol* called = type.is_tensor() ? cx.graph.find(scope.module, name.text) : nullptr;
+             called != nullptr && (called->kind == SymbolKind::Op || called->kind == SymbolKind::Fn)) {
+    diagnostic.help("it is called: `{}()`", cx.source_text(span));
   } else if (name.text == "weights" && is_own_weight(base, scope)) {
     diagnostic.help("it is one itself: `{}`", cx.source_text(base.span))
         .fix({span.source, base.span.end, span.end}, "");

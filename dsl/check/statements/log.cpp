@@ -51,8 +51,9 @@ void report_misplaced(const ast::Stmt& statement, const ast::Log& log, Scope& sc
   if (std::exchange(scope.info->is_told_log, true)) return;
   const std::string text = "`log` has no meaning in step " + scope.info->name;
   // Of a step that is called otherwise than it is meant, the name is wrong and not the log.
-  const Span name = scope.info->ast->name.span;
-  diagnostics::Diagnostic diagnostic = diag::log_misplaced(is_meant ? name : statement.span, text);
+  const Span written = scope.info->ast->name.span, name = scope.info->span;
+  const bool is_copy = name != written;  // `step tests = val`
+  diagnostics::Diagnostic diagnostic = diag::log_misplaced(is_meant || is_copy ? name : statement.span, text);
   if (is_meant) add_near(diagnostic.label(statement.span, "logged here"), scope.info->name, name, *near);
   scope.cx.report(std::move(diagnostic));
 }

@@ -58,7 +58,11 @@ void report_false(const Requirement& requirement, Span use, Context& cx) {
     if (!cx.is_trying) (is_chosen ? cx.told.wrong_uses : cx.told.wrong_for_all).insert(origin);
     if (!is_chosen)
       return cx.report(diag::dims_differ(origin, message).label(use, "with the defaults, as it is built here"));
-    with_origin(diag::dims_differ(use, message));
+    diagnostics::Diagnostic diagnostic = diag::dims_differ(use, message);
+    // In the names of the block, which those who use it do not know.
+    if (asked_at != use && !asked_at.is_empty() && requirement.text.find(" == ") != std::string::npos)
+      diagnostic.note("`{}` is asked for", requirement.text);
+    with_origin(std::move(diagnostic));
   } else {
     with_origin(diag::where_not_satisfied(use, requirement.text, given_text(requirement, cx)));
   }
