@@ -188,10 +188,9 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
   if (std::optional<Expr> part = known_part(base, name.text, span, cx, known)) return *part;
   if (type.kind == Kind::Record && is_told_missing(type, name.text, cx)) return error_at(span);
   diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, cx.text(type), name.text);
-  if (type.kind == Kind::Optimizer && find_member(kOptimizerMethods, name.text) != nullptr) {
-    diagnostic.help("it is called: `{}()`", cx.source_text(span));
-  } else if (const Symbol* called = type.is_tensor() ? cx.graph.find(scope.module, name.text) : nullptr;
-             called != nullptr && (called->kind == SymbolKind::Op || called->kind == SymbolKind::Fn)) {
+  const Symbol* function = type.is_tensor() ? cx.graph.find(scope.module, name.text) : nullptr;
+  if ((type.kind == Kind::Optimizer && find_member(kOptimizerMethods, name.text) != nullptr) ||
+      (function != nullptr && (function->kind == SymbolKind::Op || function->kind == SymbolKind::Fn))) {
     diagnostic.help("it is called: `{}()`", cx.source_text(span));
   } else if (name.text == "weights" && is_own_weight(base, scope)) {
     diagnostic.help("it is one itself: `{}`", cx.source_text(base.span))

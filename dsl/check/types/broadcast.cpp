@@ -51,7 +51,8 @@ Broadcast broadcast(const std::vector<Dim>& left, const std::vector<Dim>& right,
 
 void hold_unknown_dims(Expr& side, const std::vector<Dim>& dims, Scope& scope) {
   Context& cx = scope.cx;
-  std::vector<Dim>& own = side.type.dims;
+  const std::vector<Dim>& own = side.type.dims;
+  Type held = side.type;
   node::CheckShape check;
   bool is_held = false;
   for (size_t i = 0; i < own.size(); ++i) {
@@ -60,12 +61,11 @@ void hold_unknown_dims(Expr& side, const std::vector<Dim>& dims, Scope& scope) {
                          !cx.program.atoms.mentions_unknown(wanted.size);
     auto size = is_open ? expr_of(wanted.size, scope, side.span) : std::nullopt;
     is_held = is_held || size;
+    if (size) held.dims[i] = wanted;
     check.dims.push_back(cx.keep(size ? std::move(*size) : int_const(-1, side.span)));
   }
   if (!is_held) return;
   const Span span = side.span;
-  Type held = side.type;
-  held.dims.assign(dims.end() - long(own.size()), dims.end());
   check.text = cx.text(held);
   check.tensor = cx.keep(std::move(side));
   Obligation obligation;

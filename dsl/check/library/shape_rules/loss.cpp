@@ -63,25 +63,30 @@ Expr call_with_classes_last(const FnInfo& op, const Given& logits, const Given& 
     order += ", " + std::to_string(i);
     wanted.dims.push_back(written.dims[i]);
   }
+  const auto report_cure = [&] {
+    const std::string cure = rank == 3 ? ".transpose(1, 2)" : ".permute(" + order + ")", code = cx.source_text(place);
+    const std::string cured = (is_postfix(code) ? code : "(" + code + ")") + cure;
+    cx.report(diag::dims_differ(place, "`cross_entropy` has the classes in axis 1 of the logits, not in the last")
+                  .label(place, "{}", cx.text(written))
+                  .label(target_place, "{}", cx.text(labels))
+                  .note("{} is wanted", cx.text(wanted))
+                  .help("`{}`", cured)
+                  .fix(place, cured));
+  };
   // Names that may stand for one size are no reason to take `[B, T]` for labels of `[B, vocab]`.
-  const std::vector<Dim>& of_labels = labels.dims;
-  const bool is_first = of_labels.size() + 1 == rank && of_labels[0] == written.dims[0] &&
-                        std::equal(of_labels.begin() + 1, of_labels.end(), written.dims.begin() + 2);
-  std::vector<diagnostics::Diagnostic> reported = found.reported();
-  if (reported.empty() && !is_first) reported.push_back(diag::dims_differ(target_place, ""));
-  for (diagnostics::Diagnostic diagnostic : reported) {
-    if (diagnostic.code == diagnostics::Code::E0303 && diagnostic.span == target_place) {
-      const std::string cure = rank == 3 ? ".transpose(1, 2)" : ".permute(" + order + ")";
-      diagnostic = diag::dims_differ(place, "`cross_entropy` has the classes in axis 1 of the logits, not in the last")
-                       .label(place, "{}", cx.text(written))
-                       .label(target_place, "{}", cx.text(labels));
-      const std::string code = cx.source_text(place);
-      const std::string cured = (is_postfix(code) ? code : "(" + code + ")") + cure;
-      diagnostic.note("{} is wanted", cx.text(wanted)).help("`{}`", cured).fix(place, cured);
-    }
-    cx.report(std::move(diagnostic));
+  const bool is_first = labels.dims[0] == written.dims[0] &&
+                        std::equal(labels.dims.begin() + 1, labels.dims.end(), written.dims.begin() + 2);
+  if (found.reported().empty() && !is_first) {
+    report_cure();
+    return error_at(site.span);
   }
-  return reported.size() > found.reported().size() ? error_at(site.span) : call;
+  for (const diagnostics::Diagnostic& diagnostic : found.reported()) {
+    if (diagnostic.code == diagnostics::Code::E0303 && diagnostic.span == target_place)
+      report_cure();
+    else
+      cx.report(diagnostic);
+  }
+  return call;
 }
 
 }  // namespace

@@ -64,8 +64,8 @@ class Polynomial {
   Loss loss_ = Loss::None;
 };
 
-/// What an atom is. `Variable` is a name of the program, `Unknown` a `?`, or a power whose exponent is no number yet, `List` a list of ints that an `Element` is taken
-/// of, as it may be of a variable; the others are functions of polynomials.
+/// What an atom is. `Variable` is a name of the program, `Unknown` a `?` or a power whose exponent is no number yet, `List` a
+/// list of ints that an `Element` is taken of, as it may be of a variable; the others are functions of polynomials.
 struct Atom {
   enum class Kind { Variable, Unknown, Exact, Floor, Ceil, Remainder, Min, Max, List, Element };
   Kind kind = Kind::Variable;
