@@ -33,3 +33,9 @@ function(ltr_unity target)
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
+
+# ltr_unity_of_tests(TARGET): the same of tests, which are compiled far longer than they run.
+function(ltr_unity_of_tests target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O0>)
+  ltr_unity(${target})
+endfunction()

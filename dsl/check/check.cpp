@@ -85,6 +85,7 @@ Program check(const resolve::ModuleGraph& graph, const source::SourceManager& so
   check_repeated_steps(cx);
   check_argument_ranges(cx);
   check_start_rules(cx);
+  check_sweep_rules(cx);
   check_fields(cx);
   for (const ast::Decl& decl : main.ast.decls) {
     if (const auto* test = decl.get<ast::Test>(); test != nullptr && !sink.is_full()) check_test(cx, *test, decl, 0);

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "dsl/check/type_store.h"
+#include "dsl/check/type.h"
 #include "dsl/host/op.h"
 #include "dsl/host/unit.h"
 #include "dsl/library/library.h"
@@ -326,7 +326,7 @@ struct Scan {
 
 }  // namespace node
 
-using Node =
+using AnyNode =
     std::variant<node::Error, node::IntConst, node::FloatConst, node::BoolConst, node::StrConst, node::NoneConst,
                  node::Quantity, node::Symbol, node::Series, node::Local, node::Self, node::Member, node::Hparam,
                  node::DataMember, node::Context, node::ModelOf, node::MetricSeries, node::FnValue, node::Op,
@@ -336,6 +336,17 @@ using Node =
                  node::ApplyList, node::Shape, node::If, node::And, node::Or, node::Not, node::Host, node::In,
                  node::Range, node::Equal, node::Convert, node::Interpolate, node::CheckShape, node::CheckResult,
                  node::Weights, node::Frozen, node::LetIn, node::Function, node::Scan>;
+
+/// One of them. What copies, moves and destroys it is large, and compiled once, in code.cpp.
+struct Node : AnyNode {
+  using AnyNode::AnyNode;
+  Node();
+  Node(const Node&);
+  Node(Node&&) noexcept;
+  Node& operator=(const Node&);
+  Node& operator=(Node&&) noexcept;
+  ~Node();
+};
 
 struct Expr {
   Type type;
@@ -374,26 +385,6 @@ struct ExprView {
   const T* get() const {
     return std::get_if<T>(&node);
   }
-};
-
-/// All expressions of a program, and their types.
-class ExprStore {
- public:
-  ExprId add(Expr expr) { return kept_.add({types_.add(std::move(expr.type)), expr.span, std::move(expr.node)}); }
-  ExprView operator[](ExprId id) const {
-    const Kept& kept = kept_[id];
-    return {types_[kept.type], kept.span, kept.node};
-  }
-  uint32_t size() const { return kept_.size(); }  ///< ids are below
-
- private:
-  struct Kept {
-    TypeId type;
-    Span span;
-    Node node;
-  };
-  TypeStore types_;
-  Store<ExprId, Kept> kept_;
 };
 
 namespace stmt {

@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "dsl/check/code.h"
+#include "dsl/check/expr_store.h"
 #include "runtime/tables/name_rule.h"
 
 namespace ltr::check {

@@ -51,8 +51,8 @@ std::vector<Diagnostic> joined(std::vector<Diagnostic> diagnostics) {
   std::vector<Diagnostic> out;
   for (Diagnostic& one : diagnostics) {
     const auto first = std::find_if(out.begin(), out.end(), [&](const Diagnostic& other) {
-      return is_of_names(one) && other.code == one.code && other.message == one.message && other.helps == one.helps &&
-             other.span.source == one.span.source;
+      return is_of_names(one) && other.code == one.code && other.message == one.message &&
+             (one.helps.empty() || other.helps == one.helps) && other.span.source == one.span.source;
     });
     if (first == out.end()) {
       out.push_back(std::move(one));

@@ -234,6 +234,12 @@ bool help_first_word(const State& state, Iter start, Iter at, diagnostics::Diagn
   return true;
 }
 
+/// Whether the path whose first dot is `at`, `net.encoder.weights`, has settings in braces behind it.
+bool begins_group(const State& state, Iter at) {
+  while (at->kind == K::Dot && lex::is_word(std::next(at)->kind)) at += 2;
+  return at->kind == K::OpenBrace && state.text(*std::prev(at)) == "weights";
+}
+
 /// A mark that is missing, or one too many. False if it is none.
 bool help_mark(const State& state, Level level, Iter at, diagnostics::Diagnostic& diagnostic) {
   if (expects(state, K::Comma) && expects(state, K::CloseParen) && kNames.has(at->kind)) {
@@ -250,6 +256,15 @@ bool help_mark(const State& state, Level level, Iter at, diagnostics::Diagnostic
     diagnostic.help("its parts stand in braces: `precision { {} = … }`", state.text(*std::next(at)));
   } else if (at->kind == K::Dot && expects(state, K::Assign) && state.text(*std::prev(at)) == "mesh") {
     diagnostic.help("its axes stand in one tuple: `mesh = ({} = …)`", state.text(*std::next(at)));
+  } else if (at->kind == K::Dot && expects(state, K::Assign) && begins_group(state, at)) {
+    diagnostic.help("weights with settings of their own are a group: `group {}.… { … }`", state.text(*std::prev(at)))
+        .fix({at->span.source, std::prev(at)->span.begin, std::prev(at)->span.begin}, "group ");
+  } else if (kind_before(state, at) == K::Return && kind_before(state, at, 2) == K::Assign) {
+    diagnostic.help("behind `=` stands the value itself")
+        .fix({at->span.source, std::prev(at)->span.begin, at->span.begin}, "");
+  } else if (at->kind == K::OpenBracket && expects(state, Expected::DataMember)) {
+    diagnostic.help("a batch begins with its word: `batch[B] { … }`")
+        .fix({at->span.source, at->span.begin, at->span.begin}, "batch");
   } else if (at->kind == K::Int && kind_before(state, at) == K::Dot) {
     const Span dot = source::join(std::prev(at)->span, at->span);
     const std::string index = "[" + std::string(state.text(*at)) + "]";

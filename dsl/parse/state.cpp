@@ -30,6 +30,7 @@ std::string describe_label(Expected label) {
     case Expected::Section: return "a setting, a section or set";
     case Expected::LoadRule: return "rename, skip or freeze";
     case Expected::Reduction: return "sum, mean, min, max, cat or merge";
+    case Expected::LogReduction: return "sum, mean, min or max";
     case Expected::LogWhen: return "step, epoch or both";
     case Expected::Separator: return "end of line";
     case Expected::Count: break;

@@ -34,6 +34,7 @@ enum class Expected : uint8_t {
   Section,
   LoadRule,
   Reduction,
+  LogReduction,
   LogWhen,
   Separator,
   Count,

@@ -47,9 +47,11 @@ void take_topology(Context& cx, const Symbol& symbol, Span use);
 /// The params of a block, model, metric, data or callback as they are written.
 const std::vector<ast::Param>& written_params(const ast::Decl& decl);
 void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint32_t module);
-/// The step of a trainer that the name of one like `training` or `vall` means, if the model has none of that name.
 /// W0302, W0407: what files of the program declare and nothing reads. Nothing where there is an error.
 void check_unused_names(Context& cx);
+/// W0419: gradients of values by what they are not computed from.
+void check_independent_gradients(const Fn& fn, Context& cx);
+/// The step of a trainer that the name of one like `training` or `vall` means, if the model has none of that name.
 std::optional<std::string> step_meant_by(const FnInfo& step);
 /// Whether E0423 asks for `name` as that of a step which logs under another one.
 bool is_told_of_steps(const ObjectInfo& model, const std::string& name);

@@ -457,6 +457,7 @@ void check_body_of(Context& cx, FnInfo& fn) {
   typed.body.insert(typed.body.begin(), entry.begin(), entry.end());
   forget_asked(*scope.requirements, asked_before, told_before, cx);
   track_differentiated(typed, scope);
+  check_independent_gradients(typed, cx);
   typed.locals = std::move(locals);
   cx.program.fns[fn.index] = std::move(typed);
   if (KnownDraws known; is_compute && draws_random(cx.program, fn.index, known))

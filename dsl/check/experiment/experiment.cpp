@@ -233,7 +233,6 @@ Sections check_sections(const Merged& merged, Experiment& typed, Scope& scope) {
       case ast::SectionKind::Sweep: {
         Scope there = scope.in_file_of(section.span);
         typed.sweep = check_sweep(section, there);
-        check_sweep_rules(scope.cx, typed);
         sections.sweep = &section;
         break;
       }

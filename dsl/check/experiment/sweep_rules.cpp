@@ -59,17 +59,43 @@ std::vector<Drawn> drawn_from(const ExprView& axis, const Context& cx) {
   return values;
 }
 
+/// What is asked of hparams: by one of them, or by what an experiment is made of.
+struct Rule {
+  ExprId condition;
+  std::string text;
+  Span span;
+};
+
+/// The rules of an experiment's data and model that a run looks at when it starts.
+std::vector<Rule> start_rules(const Experiment& experiment, const Program& program) {
+  std::vector<Rule> rules;
+  for (const Obligation& one : program.obligations) {
+    const bool is_of_this = !one.of_data || *one.of_data == experiment.data;
+    if (one.condition && !one.needs_data && one.fate == Fate::AtStart && is_of_this)
+      rules.push_back({*one.condition, one.text, one.use.is_empty() ? one.span : one.use});
+  }
+  return rules;
+}
+
 class SweepRules {
  public:
   SweepRules(Context& cx, const Experiment& experiment, const node::Call& sweep)
       : cx_(cx), experiment_(experiment), sweep_(sweep) {}
 
   void run() {
+    const std::vector<Rule> of_start = start_rules(experiment_, cx_.program);
     for (const node::NamedArg& axis : sweep_.args) {
+      std::vector<Rule> rules;
       for (const size_t index : rules_about({axis.name}, cx_.program)) {
         const Hparam& hparam = cx_.program.hparams[index];
-        if (hangs_on(hparam, axis.name) && is_broken_by(axis, hparam)) break;  // One rule says it for the axis.
+        const auto by_default = evaluate(cx_.at(*hparam.where), cx_.program);
+        if (by_default && by_default->whole == 0) continue;  // Reported there.
+        rules.push_back({*hparam.where, hparam.where_text, cx_.at(*hparam.where).span});
       }
+      rules.insert(rules.end(), of_start.begin(), of_start.end());
+      // One rule says it for the axis.
+      (void)std::ranges::any_of(
+          rules, [&](const Rule& rule) { return hangs_on(rule, axis.name) && is_broken_by(axis, rule); });
     }
   }
 
@@ -78,31 +104,30 @@ class SweepRules {
     return std::any_of(sweep_.args.begin(), sweep_.args.end(), [&](const auto& one) { return one.name == name; });
   }
 
-  /// The rule of `hparam` where the trial gives `axis` this value, or, without one, what it has outside of the sweep.
-  Wired rule(const Hparam& hparam, const std::string& axis, std::optional<Expr> value) const {
+  /// The rule where the trial gives `axis` this value, or, without one, what it has outside of the sweep.
+  Wired in_trial(const Rule& rule, const std::string& axis, std::optional<Expr> value) const {
     Experiment trial;
     trial.sets = experiment_.sets;
     std::erase_if(trial.sets, [&](const auto& one) { return one.first == axis; });
     if (value) trial.sets.emplace_back(axis, std::move(*value));
-    return wire(cx_.at(*hparam.where), Object(), {}, trial, cx_.program);
+    return wire(cx_.at(rule.condition), Object(), {}, trial, cx_.program);
   }
 
   /// Whether a rule asks for this axis alone: one of two axes hangs on what the trial draws for the other.
-  bool hangs_on(const Hparam& hparam, const std::string& axis) const {
-    const auto by_default = evaluate(cx_.at(*hparam.where), cx_.program);
-    if (by_default && by_default->whole == 0) return false;  // Reported there.
-    const std::vector<std::string> names = rule(hparam, axis, std::nullopt).hparams;
+  bool hangs_on(const Rule& rule, const std::string& axis) const {
+    const std::vector<std::string> names = in_trial(rule, axis, std::nullopt).hparams;
     return std::find(names.begin(), names.end(), axis) != names.end() &&
            std::none_of(names.begin(), names.end(), [&](const auto& name) { return name != axis && is_axis(name); });
   }
 
-  bool is_broken_by(const node::NamedArg& axis, const Hparam& hparam) const {
+  bool is_broken_by(const node::NamedArg& axis, const Rule& rule) const {
     for (Drawn& drawn : drawn_from(cx_.at(axis.value), cx_)) {
       const Span span = drawn.value.span;
-      const auto holds = evaluate(rule(hparam, axis.name, std::move(drawn.value)).expr, cx_.program);
+      const auto holds = evaluate(in_trial(rule, axis.name, std::move(drawn.value)).expr, cx_.program);
       if (!holds || holds->whole != 0) continue;
+      if (is_reported(cx_, diagnostics::Code::E0319, span)) return true;
       const std::string why = "a trial may have `" + axis.name + " = " + drawn.text + "`";
-      cx_.report(diag::where_not_satisfied(span, hparam.where_text, why).label(cx_.at(*hparam.where).span, "the rule"));
+      cx_.report(diag::where_not_satisfied(span, rule.text, why).label(rule.span, "the rule"));
       return true;
     }
     return false;
@@ -115,9 +140,13 @@ class SweepRules {
 
 }  // namespace
 
-void check_sweep_rules(Context& cx, const Experiment& experiment) {
-  const auto* sweep = experiment.sweep ? experiment.sweep->get<node::Call>() : nullptr;
-  if (sweep != nullptr) SweepRules(cx, experiment, *sweep).run();
+void check_sweep_rules(Context& cx) {
+  // A copy: what is wired is kept in the program.
+  const std::vector<Experiment> experiments = cx.program.experiments;
+  for (const Experiment& experiment : experiments) {
+    const auto* sweep = experiment.sweep ? experiment.sweep->get<node::Call>() : nullptr;
+    if (sweep != nullptr) SweepRules(cx, experiment, *sweep).run();
+  }
 }
 
 }  // namespace ltr::check

@@ -128,12 +128,6 @@ std::set<size_t> rules_about(const std::vector<std::string>& hparams, const Prog
   return rules;
 }
 
-bool is_reported(const Context& cx, diagnostics::Code code, Span span) {
-  const auto& reported = cx.sink->reported();
-  return std::any_of(reported.begin(), reported.end(),
-                     [&](const auto& one) { return one.code == code && one.span == span; });
-}
-
 bool is_endless(const Context& cx) {
   return std::ranges::any_of(cx.sink->reported(), [](const auto& one) { return one.code == diagnostics::Code::E0513; });
 }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "dsl/check/scope/context.h"
+#include "dsl/check/scope/reported.h"
 
 namespace ltr::check {
 
@@ -25,9 +26,6 @@ std::set<size_t> rules_about(const std::vector<std::string>& hparams, const Prog
 
 /// The setting of this name, or null.
 const SettingValue* find_setting(const std::vector<SettingValue>& settings, const std::string& name);
-
-/// Whether another experiment with the same declarations had the same to report.
-bool is_reported(const Context& cx, diagnostics::Code code, Span span);
 
 /// Whether an epoch of some stream was found not to end: what a number of epochs is then, nobody knows.
 bool is_endless(const Context& cx);
@@ -50,8 +48,8 @@ void check_start_rules(Context& cx);
 void check_argument_ranges(Context& cx);
 /// `sweep { … }` as a call, its axes and settings by name; nothing after a report.
 std::optional<Expr> check_sweep(const ast::Section& section, Scope& scope);
-/// E0319: what a sweep gives its trials keeps the rules of the hparams.
-void check_sweep_rules(Context& cx, const Experiment& experiment);
+/// E0319: what a sweep gives its trials keeps the rules of the hparams, and those that a run looks at when it starts.
+void check_sweep_rules(Context& cx);
 /// A field of the batch that a hook reads, `batch.x`.
 struct FieldRead {
   std::string field;  ///< "" where a mistake may have been meant for one

@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "dsl/ast/walk.h"
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/declarations/hook.h"
 #include "dsl/check/expressions/known.h"
@@ -225,6 +228,27 @@ std::string initial_functions() {
   return list;
 }
 
+bool reads(const ast::Expr& expr, const std::string& name) {
+  const auto* ref = expr.get<ast::NameRef>();
+  bool is_read = ref != nullptr && ref->name.text == name;
+  const auto visit = [&](const auto& child) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(child)>, ast::Expr>) is_read = is_read || reads(child, name);
+  };
+  ast::for_each_child(expr, visit);
+  return is_read;
+}
+
+/// `row (x = row.x)`, which calls what it hands over: a function that lacks its `=>`.
+bool help_of_function(diagnostics::Diagnostic& diagnostic, const ast::Name& name, const NameUse& use) {
+  if (use.given == nullptr || std::ranges::none_of(*use.given, [&](const Given& one) {
+        return one.value != nullptr && reads(*one.value, name.text);
+      }))
+    return false;
+  diagnostic.help("a function without a name is `{} => …`", name.text)
+      .fix({name.span.source, name.span.end, name.span.end}, " =>");
+  return true;
+}
+
 /// What another library builds and then calls, `ReLU()`, is the function itself: the fix takes the brackets, too.
 void take_empty_call(diagnostics::Diagnostic& diagnostic, const NameUse& use, const Scope& scope) {
   if (use.empty_call.is_empty() || diagnostic.fixes.size() != 1) return;
@@ -288,6 +312,7 @@ void report_unknown(const ast::Name& name, Scope& scope, const NameUse& use) {
     scope.cx.report(std::move(diagnostic));
     return;
   }
+  if (help_of_function(diagnostic, name, use)) return scope.cx.report(std::move(diagnostic));
   if (help_in_step(diagnostic, name, scope) || help_in_hook(diagnostic, name, scope) ||
       help_in_model(diagnostic, name, use, scope) || help_of_data(diagnostic, name, scope) ||
       help_of_field(diagnostic, name, scope) || help_of_module(diagnostic, name, scope) ||

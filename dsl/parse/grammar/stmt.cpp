@@ -231,8 +231,8 @@ const auto log_stmt_def =
              *((skip(K::On) > token(KindSet{K::Step, K::Epoch, K::Both}, Expected::LogWhen)[log_when]) |
                skip(K::Bar)[raise<&ast::Log::bar>] |
                (skip(K::Reduce) >
-                ((NameParser(K::Merge, Expected::Reduction)[set<&ast::Log::reduce>] > name[set<&ast::Log::merge>]) |
-                 NameParser(kReductions, Expected::Reduction)[set<&ast::Log::reduce>])))];
+                ((NameParser(K::Merge, Expected::LogReduction)[set<&ast::Log::reduce>] > name[set<&ast::Log::merge>]) |
+                 NameParser(kReductions, Expected::LogReduction)[set<&ast::Log::reduce>])))];
 
 const auto else_if_def = x3::omit[nested(skip(K::If) > if_tail[take_node])];
 const auto elif_def = x3::omit[nested(Elif() > if_tail[take_node])];

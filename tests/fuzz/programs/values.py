@@ -2,6 +2,7 @@
 
 All numbers are multiples of 1/4096 and small, so that f32, f64 and Python agree to the last bit.
 """
+import functools
 import math
 from dataclasses import dataclass
 
@@ -27,15 +28,13 @@ class Expr:
 
 
 def number(value):
-    if isinstance(value, bool):
-        return value
-    if abs(value) > 2000 or (isinstance(value, float) and value * 4096 != math.floor(value * 4096)):
+    if not -2000 <= value <= 2000 or value * 4096 % 1:
         raise Bad
     return value
 
 
 def tensor(dims, flat):
-    return Tensor(tuple(dims), tuple(number(v) for v in flat))
+    return Tensor(tuple(dims), tuple(map(number, flat)))
 
 
 def taken(kind, value):
@@ -71,6 +70,29 @@ def type_text(kind):
     if head == "tensor":
         return f"{kind[1]}[{', '.join(str(d) for d in kind[2])}]"
     return head
+
+
+@functools.cache
+def parts_of(name, kind):
+    """{type: [what reads one]} of a variable, its elements and fields."""
+    found = {}
+
+    def search(text, of, read, depth):
+        found.setdefault(of, []).append(Expr(text, read))
+        if depth == 0:
+            return
+        if of[0] == "list":
+            for i in {0, of[2] - 1}:
+                search(f"{text}[{i}]", of[1], lambda env, i=i: read(env)[i], depth - 1)
+        elif of[0] == "tuple":
+            for i, part in enumerate(of[1]):
+                search(f"{text}[{i}]", part, lambda env, i=i: read(env)[i], depth - 1)
+        elif of[0] == "record":
+            for field, part in of[1]:
+                search(f"{text}.{field}", part, lambda env, field=field: read(env)[field], depth - 1)
+
+    search(name, kind, lambda env: env[name], 3)
+    return found
 
 
 def literal(kind, value):
@@ -147,26 +169,7 @@ class Expressions:
 
     def readable(self, kind):
         """What gives a `kind` without computing: variables, their elements and fields."""
-        found = []
-
-        def search(text, of, read, depth):
-            if of == kind:
-                found.append(Expr(text, read))
-            if depth == 0:
-                return
-            if of[0] == "list":
-                for i in {0, of[2] - 1}:
-                    search(f"{text}[{i}]", of[1], lambda env, i=i: read(env)[i], depth - 1)
-            elif of[0] == "tuple":
-                for i, part in enumerate(of[1]):
-                    search(f"{text}[{i}]", part, lambda env, i=i: read(env)[i], depth - 1)
-            elif of[0] == "record":
-                for name, part in of[1]:
-                    search(f"{text}.{name}", part, lambda env, name=name: read(env)[name], depth - 1)
-
-        for name, of in self.scope.items():
-            search(name, of, lambda env, name=name: env[name], 3)
-        return found
+        return [one for name, of in self.scope.items() for one in parts_of(name, of).get(kind, ())]
 
     def make(self, kind, depth):
         """A random expression; may be worth something Bad."""
@@ -353,10 +356,12 @@ class Expressions:
         if len(dims) == 1 and self.random.random() < 0.5:
             of = INT if element == "i64" else FLOAT
             values = [self.constant(of) for _ in range(size)]
-            return Expr(f"stack([{', '.join(f'full({literal(of, v)})' for v in values)}])", lambda env: tensor(dims, values))
+            stacked = tensor(dims, values)
+            return Expr(f"stack([{', '.join(f'full({literal(of, v)})' for v in values)}])", lambda env: stacked)
         of = INT if element == "i64" else FLOAT
         value = self.constant(of)
-        return Expr(f"full({', '.join([*map(str, dims), literal(of, value)])})", lambda env: tensor(dims, (value,) * size))
+        filled = tensor(dims, (value,) * size)
+        return Expr(f"full({', '.join([*map(str, dims), literal(of, value)])})", lambda env: filled)
 
     def make_tensor(self, kind, depth):
         _, element, dims = kind
@@ -387,14 +392,16 @@ class Expressions:
         return Expr(form.format(a.text), lambda env: tensor(dims, map(function, a.value(env).flat)))
 
     def mixed(self, element, dims, depth):
+        def each(tensors, hosts, env, function):
+            one = hosts.value(env)
+            return tensor(dims, (function(v, one) for v in tensors.value(env).flat))
+
         host = self.make(INT if element == "i64" else FLOAT, depth - 1)
         a = self.make(("tensor", element, dims), depth - 1)
         sign, function = self.random.choice((("+", lambda a, b: a + b), ("*", lambda a, b: a * b), ("-", lambda a, b: a - b)))
         if self.random.random() < 0.5:
-            return Expr(f"({a.text} {sign} {host.text})",
-                        lambda env: tensor(dims, (function(v, host.value(env)) for v in a.value(env).flat)))
-        return Expr(f"({host.text} {sign} {a.text})",
-                    lambda env: tensor(dims, (function(host.value(env), v) for v in a.value(env).flat)))
+            return Expr(f"({a.text} {sign} {host.text})", lambda env: each(a, host, env, function))
+        return Expr(f"({host.text} {sign} {a.text})", lambda env: each(a, host, env, lambda v, one: function(one, v)))
 
     def reduced(self, element, dims, depth):
         """The sum over one axis more, at the front."""

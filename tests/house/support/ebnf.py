@@ -119,15 +119,6 @@ def choices(rules):
             yield from ((name, number, way) for way in ways)
 
 
-def begins_with_word(part):
-    kind = part[0]
-    if kind == "word":
-        return not part[1].isupper()
-    if kind == "seq":
-        return bool(part[1]) and begins_with_word(part[1][0])
-    return kind == "choice" and all(map(begins_with_word, part[1]))
-
-
 def text_of(part):
     """A part as the page writes it."""
     kind = part[0]
@@ -245,52 +236,112 @@ class Writer:
         return text.replace(":.3 }", ":.3}")  # a format ends where its braces do
 
 
+class _Part:
+    """A part where the parameters of the productions around it are filled in."""
+
+    __slots__ = ("kind", "word", "parts", "place", "known", "first")
+
+    def __init__(self, kind, place=None):
+        self.kind, self.word, self.parts, self.place = kind, None, (), place
+        self.known = {}  # of a production: the ends by where it begins
+        self.first = None
+
+
 class Recognizer:
     """Whether tokens are a sentence; all ways at once, so that nothing hangs on the order of choices."""
 
     def __init__(self, rules, table):
         sys.setrecursionlimit(100_000)
-        self.rules, self.table, self.numbers = rules, table, {}
+        self.rules, self.table, self.productions = rules, table, {}
+        self.whole = self.part_of(("rule", "program", ()), "", {}, {})
+
+    def part_of(self, part, rule, bindings, numbers):
+        kind = part[0]
+        if kind == "rule":
+            target = _bound(part, bindings)
+            return self.part_of(target, rule, {}, {}) if target is not part else self.production(part, bindings)
+        made = _Part(kind, (rule, numbers[id(part)]) if id(part) in numbers else None)
+        if kind == "word":
+            made.word = part[1]
+        else:
+            inner = part[1] if kind in ("choice", "seq") else (part[1],)
+            made.parts = tuple(self.part_of(one, rule, bindings, numbers) for one in inner)
+        return made
+
+    def production(self, part, bindings):
+        filled = _filled(part, self.rules, bindings)
+        key = (part[1], *filled.items())
+        if key not in self.productions:
+            made = self.productions[key] = _Part("rule")  # known before its body, which may use it
+            body = self.rules[part[1]].body
+            numbers = {id(inner): number for number, inner in enumerate(_walk(body))}
+            made.parts = (self.part_of(body, part[1], filled, numbers),)
+        return self.productions[key]
+
+    def first(self, part):
+        """The words that a part may begin with, and whether it may be empty."""
+        if part.first is None:
+            part.first = self.find_first(part)
+        return part.first
+
+    def find_first(self, part):
+        if part.kind == "word":
+            return {part.word}, False
+        if part.kind == "choice":
+            ways = list(map(self.first, part.parts))
+            return set().union(*(words for words, _ in ways)), any(may_be_empty for _, may_be_empty in ways)
+        words = set()
+        for inner in part.parts:
+            more, may_be_empty = self.first(inner)
+            words |= more
+            if not may_be_empty and part.kind not in ("option", "many"):
+                return words, False
+        return words, True
 
     def problem(self, tokens):
         """What is wrong first; nothing if they are a sentence."""
-        self.tokens, self.known, self.furthest = tokens, {}, 0
-        if len(tokens) in self.ends(("rule", "program", ()), 0, ()):
+        self.tokens, self.furthest = tokens, 0
+        for part in self.productions.values():
+            part.known = {}
+        if len(tokens) in self.ends(self.whole, 0):
             return None
         token = tokens[min(self.furthest, len(tokens) - 1)]
         return f"`{token.text or sorted(token.terminals)}` at {token.place}"
 
-    def ends(self, part, at, bindings):
-        kind = part[0]
+    def ends(self, part, at):
+        kind = part.kind
         if kind == "word":
             self.furthest = max(self.furthest, at)
-            return {at + 1} if at < len(self.tokens) and part[1] in self.tokens[at].terminals else set()
+            return (at + 1,) if at < len(self.tokens) and part.word in self.tokens[at].terminals else ()
+        words, may_be_empty = part.first or self.first(part)
+        if at >= len(self.tokens) or words.isdisjoint(self.tokens[at].terminals):
+            self.furthest = max(self.furthest, at)
+            return (at,) if may_be_empty else ()
         if kind == "rule":
-            return self.rule_ends(part, at, dict(bindings))
+            if at not in part.known:
+                part.known[at] = self.ends(part.parts[0], at)
+            return part.known[at]
         if kind == "choice":
-            return set().union(*(self.ends(inner, at, bindings) for inner in part[1]))
+            return {end for inner in part.parts for end in self.ends(inner, at)}
         if kind == "seq":
-            reached = {at}
-            for inner in part[1]:
-                reached = set().union(*(self.ends(inner, begin, bindings) for begin in reached))
+            reached = (at,)
+            for inner in part.parts:
+                reached = self.ends_of_all(inner, reached)
+                if not reached:
+                    break
             return reached
         reached, fresh = {at}, {at}
         while fresh:
-            fresh = set().union(*(self.ends(part[1], begin, bindings) for begin in fresh)) - reached
+            fresh = set(self.ends_of_all(part.parts[0], fresh)) - reached
             reached |= fresh
             if kind == "option":
                 break
         return reached
 
-    def rule_ends(self, part, at, bindings):
-        target = _bound(part, bindings)
-        if target is not part:
-            return self.ends(target, at, ())
-        filled = tuple(_filled(part, self.rules, bindings).items())
-        key = (part[1], filled, at)
-        if key not in self.known:
-            self.known[key] = self.ends(self.rules[part[1]].body, at, filled)
-        return self.known[key]
+    def ends_of_all(self, part, begins):
+        if len(begins) == 1:
+            return self.ends(part, *begins)
+        return {end for begin in begins for end in self.ends(part, begin)}
 
     # ---- which choices a sentence took
 
@@ -299,52 +350,51 @@ class Recognizer:
         problem = self.problem(tokens)
         assert problem is None, problem
         self.taken = set()
-        self.follow(("rule", "program", ()), 0, len(tokens), {}, "")
+        self.follow(self.whole, 0, len(tokens))
         return self.taken
 
-    def take(self, rule, part, way):
-        if rule not in self.numbers:
-            self.numbers[rule] = {id(inner): number for number, inner in enumerate(_walk(self.rules[rule].body))}
+    def take(self, part, way):
         # What the user of a production filled in was counted where it stands.
-        number = self.numbers[rule].get(id(part))
-        if number is not None:
-            self.taken.add((rule, number, way))
+        if part.place is not None:
+            self.taken.add((*part.place, way))
 
-    def follow(self, part, at, end, bindings, rule):
-        kind = part[0]
-        if kind == "rule":
-            target = _bound(part, bindings)
-            if target is not part:
-                self.follow(target, at, end, {}, rule)
-            else:
-                self.follow(self.rules[part[1]].body, at, end, _filled(part, self.rules, bindings), part[1])
-        elif kind == "choice":
+    def follow(self, part, at, end):
+        if part.kind == "rule":
+            self.follow(part.parts[0], at, end)
+        elif part.kind == "choice":
             # A word that may also be a name is meant as the word.
-            ways = sorted(range(len(part[1])), key=lambda way: not begins_with_word(part[1][way]))
-            way = next(way for way in ways if end in self.ends(part[1][way], at, bindings))
-            self.take(rule, part, way)
-            self.follow(part[1][way], at, end, bindings, rule)
-        elif kind == "seq":
-            self.follow_all(part[1], at, end, bindings, rule)
-        elif kind in ("option", "many"):
-            self.take(rule, part, int(end > at))
+            ways = sorted(range(len(part.parts)), key=lambda way: not self.begins_with_word(part.parts[way]))
+            way = next(way for way in ways if end in self.ends(part.parts[way], at))
+            self.take(part, way)
+            self.follow(part.parts[way], at, end)
+        elif part.kind == "seq":
+            self.follow_all(part.parts, at, end)
+        elif part.kind in ("option", "many"):
+            self.take(part, int(end > at))
             if end > at:
-                self.follow_all([part[1]] * self.rounds(part[1], at, end, bindings), at, end, bindings, rule)
+                self.follow_all(part.parts * self.rounds(part.parts[0], at, end), at, end)
 
-    def follow_all(self, parts, at, end, bindings, rule):
+    def begins_with_word(self, part):
+        if part.kind == "word":
+            return not part.word.isupper()
+        if part.kind == "seq":
+            return bool(part.parts) and self.begins_with_word(part.parts[0])
+        return part.kind == "choice" and all(map(self.begins_with_word, part.parts))
+
+    def follow_all(self, parts, at, end):
         """Parts one after another: from the front all places that may be reached, from the back one way to them."""
-        reached = [{at}]
+        reached = [(at,)]
         for part in parts:
-            reached.append(set().union(*(self.ends(part, begin, bindings) for begin in reached[-1])))
+            reached.append(self.ends_of_all(part, reached[-1]))
         for i in reversed(range(len(parts))):
-            begin = next(begin for begin in sorted(reached[i]) if end in self.ends(parts[i], begin, bindings))
-            self.follow(parts[i], begin, end, bindings, rule)
+            begin = next(begin for begin in sorted(reached[i]) if end in self.ends(parts[i], begin))
+            self.follow(parts[i], begin, end)
             end = begin
 
-    def rounds(self, part, at, end, bindings):
+    def rounds(self, part, at, end):
         """How often the part stands between two places."""
-        reached, count = {at}, 0
+        reached, count = (at,), 0
         while end not in reached or count == 0:
-            reached = set().union(*(self.ends(part, begin, bindings) for begin in reached))
+            reached = self.ends_of_all(part, reached)
             count += 1
         return count

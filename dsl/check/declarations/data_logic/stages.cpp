@@ -1,4 +1,4 @@
-// W0507 to W0510: stages whose order makes something else of the records.
+// W0507 to W0510, W0513: stages whose order makes something else of the records.
 
 #include "dsl/check/declarations/data_logic/data_logic.h"
 #include "dsl/check/expressions/expressions.h"
@@ -106,6 +106,19 @@ std::optional<ExprView> shuffled_batches(const ExprView& expr, const DataObject&
   return are_batches ? std::optional(stream) : std::nullopt;
 }
 
+/// The `bucket` of a stream whose records, one by one, are mixed behind it, and what mixes them: `mixing`, unless that is still
+/// to be found.
+std::optional<std::pair<ExprView, ExprView>> mixed_bucket(const ExprView& expr, const ExprView* mixing,
+                                                          const DataObject& data, const Program& program) {
+  const ExprView& stream = behind_lets(expr, data, program);
+  const Records records = library::info(stage_of(stream)).records;
+  if (mixing != nullptr && stage_of(stream) == Id::Bucket) return std::pair(stream, *mixing);
+  if (records == Records::Mixed) mixing = &stream;
+  if (records == Records::Batches || records == Records::Joined) mixing = nullptr;
+  const auto input = input_of(stream, program);
+  return input ? mixed_bucket(program.exprs[*input], mixing, data, program) : std::nullopt;
+}
+
 /// The first function of the library that a map calls to vary images at random.
 Id augmentation_in(FnId map, const Program& program) {
   Id found = Id::None;
@@ -143,6 +156,12 @@ void check_stages(Context& cx, const DataObject& data) {
   for (const StreamDecl& stream : data.streams) {
     if (stream.value.type.is_error()) continue;
     find_windows(cx, stream.value, data);
+    if (const auto mixed = mixed_bucket(stream.value, nullptr, data, cx.program)) {
+      cx.report(
+          diag::lost_neighbours(stage_span(cx, mixed->second), std::string(library::info(stage_of(mixed->second)).name))
+              .label(stage_span(cx, mixed->first), "sorted here")
+              .help("put it in front of `bucket`, which shuffles its batches by itself"));
+    }
     if (stream.role != kTrainRole) {
       check_augmented(cx, stream, data);
     } else if (const auto shuffle = shuffled_batches(stream.value, data, cx.program)) {

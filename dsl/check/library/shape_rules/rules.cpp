@@ -1,11 +1,14 @@
 #include "dsl/check/library/shape_rules/rules.h"
 
+#include "dsl/check/expressions/call.h"
 #include "dsl/check/library/library_call.h"
 
 namespace ltr::check {
 
-std::optional<std::vector<Expr>> plain_arguments(const FnInfo& op, CallSite& site) {
-  Binding binding;
+namespace {
+
+/// Each argument as its parameter wants it; unset where one is wrong.
+std::optional<std::vector<Expr>> read_plain(const FnInfo& op, CallSite& site) {
   const auto bound = bind_arguments(op.params, site, op.name);
   if (!bound) return std::nullopt;
   std::vector<Expr> args;
@@ -24,9 +27,21 @@ std::optional<std::vector<Expr>> plain_arguments(const FnInfo& op, CallSite& sit
     }
     has_error = has_error || args.back().type.is_error();
   }
-  if (has_error) return std::nullopt;
-  for (size_t i = 0; i < op.params.size(); ++i) bind_sizes(op.params[i].type, args[i].type, binding, site.scope.cx);
-  put_requirements(op.requirements, binding, {op.params, args}, site.span, site.scope);
+  return has_error ? std::nullopt : std::optional(std::move(args));
+}
+
+}  // namespace
+
+std::optional<std::vector<Expr>> plain_arguments(const FnInfo& op, CallSite& site) {
+  std::optional<std::vector<Expr>> args;
+  read_or_blame_order(site, op.params, op.result, [&](CallSite& given) {
+    args = read_plain(op, given);
+    return args.has_value();
+  });
+  if (!args) return std::nullopt;
+  Binding binding;
+  for (size_t i = 0; i < op.params.size(); ++i) bind_sizes(op.params[i].type, (*args)[i].type, binding, site.scope.cx);
+  put_requirements(op.requirements, binding, {op.params, *args}, site.span, site.scope);
   return args;
 }
 

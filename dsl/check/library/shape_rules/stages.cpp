@@ -186,6 +186,7 @@ Expr map_stream(Expr stream, bool is_numbered, CallSite& site) {
   FnInfo* fn = map_function(site.given[1], stream.type, is_numbered, site);
   if (fn == nullptr || (skip_bad && skip_bad->type.is_error())) return error_at(site.span);
   if (fn->result.is_error()) return error_at(site.span);
+  warn_of_quotients(*fn, scope);
   if (fn->result.kind != Kind::Record) {
     cx.report(diag::map_type(site.given[1].span, fn->name, "to give " + cx.text(fn->result),
                              "records, and maps must give records"));

@@ -15,6 +15,9 @@ std::optional<Expr> stage(const FnInfo& op, CallSite& site);
 /// `stream` mapped by the function that `site` gives behind it. That of `synthetic` may take the number of the record alone.
 Expr map_stream(Expr stream, bool is_numbered, CallSite& site);
 
+/// W0301 of what the function of a map divides: its ints are data, and few of those divide.
+void warn_of_quotients(const FnInfo& map, Scope& scope);
+
 /// What the function that is `given` makes of each record of `stream`, one `wanted` value: a stream of it alone.
 Expr mapped_value(const ExprView& stream, const Given& given, const Type& wanted, CallSite& site);
 
