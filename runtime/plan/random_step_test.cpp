@@ -1,11 +1,13 @@
 // Random steps with their gradients, planned for one and for several threads, against the reference.
 //
-// By hand, for a long run: LTR_RANDOM_STEPS=1000-5000 runtime_tests -tc='random steps*'
+// By hand, for a long run: LTR_RANDOM_STEPS=1000-5000 runtime_tests -tc='random steps*'; LTR_RANDOM_ROUNDS is of functions by
+// themselves.
 
 #include "runtime/plan/random_recording.h"
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <ranges>
 #include <set>
@@ -239,7 +241,9 @@ TEST_CASE("every kernel gives the reference's numbers, whatever the sizes and st
   };
   // More of them until each op had its turn.
   const auto all = std::views::iota(size_t(0), kOps);
-  for (uint64_t round = 0; round < kMostRounds && (round < kRounds || !std::ranges::all_of(all, has_case)); ++round)
+  const char* wanted = std::getenv("LTR_RANDOM_ROUNDS");
+  const uint64_t least = wanted != nullptr ? std::stoull(wanted) : kRounds;
+  for (uint64_t round = 0; round < kMostRounds && (round < least || !std::ranges::all_of(all, has_case)); ++round)
     each_seed(round * std::size(kMakers), (round + 1) * std::size(kMakers) - 1, nullptr, compare);
   // The list says all of it: what is not in it has a kernel, and a case here.
   for (size_t op = 0; op < kOps; ++op) {
