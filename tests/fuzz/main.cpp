@@ -2,6 +2,7 @@
 // only these are seeds.
 //   NAME_fuzzer [--seconds N] [--seed N] FILE|FOLDER…
 // The same seed makes the same inputs. An input that crashes, or takes more than 5 s of the processor, is left in `crash-NAME`.
+#include <pthread.h>
 #include <signal.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -85,9 +86,7 @@ std::string read(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int fuzz(int argc, char** argv) {
   double seconds = 5;
   uint64_t seed = 1;
   std::vector<std::filesystem::path> paths;
@@ -136,4 +135,28 @@ int main(int argc, char** argv) {
   for (; spent() < seconds; ++runs) run(damage(seeds, random));
   std::printf("%zu inputs of %zu seeds in %.0f s\n", runs, seeds.size(), spent());
   return 0;
+}
+
+}  // namespace
+
+/// The compiler on a deep stack, as in `ltrc`, whose frames are far smaller; what reads files on that of any thread.
+int main(int argc, char** argv) {
+  constexpr size_t kStack = size_t(LTR_STACK_MB) << 20U;
+  struct Job {
+    int argc;
+    char** argv;
+    int code;
+  } job{argc, argv, 1};
+  const auto start = [](void* given) -> void* {
+    auto* of = static_cast<Job*>(given);
+    of->code = fuzz(of->argc, of->argv);
+    return nullptr;
+  };
+  pthread_attr_t attributes;
+  pthread_t thread = 0;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStack);
+  if (pthread_create(&thread, &attributes, start, &job) != 0) return 1;
+  pthread_join(thread, nullptr);
+  return job.code;
 }
