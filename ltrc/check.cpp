@@ -7,6 +7,7 @@
 #include "ltrc/commands.h"
 #include "ltrc/exit_code.h"
 #include "ltrc/fix.h"
+#include "ltrc/lock.h"
 
 namespace ltr::driver {
 
@@ -52,6 +53,7 @@ int run_check(const CheckOptions& options, const Common& common) {
     } else if (!fix_file(file, common, compilation)) {
       status = kErrors;
     }
+    warn_of_lock(file, compilation);
     const int one = report(compilation, common);
     if (one != kOk) status = one;
     if (options.verbose && compilation.program && one == kOk) {

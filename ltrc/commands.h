@@ -55,6 +55,12 @@ struct DiffOptions {
 };
 int run_diff(const DiffOptions& options, const Common& common);
 
+struct LockOptions {
+  std::vector<std::string> files;  ///< programs, or folders of them; none: those of the lock that is here
+  bool check = false;              ///< writes nothing, says what differs
+};
+int run_lock(const LockOptions& options, const Common& common);
+
 struct CompareOptions {
   std::vector<std::string> runs;  ///< their folders
   std::string html;               ///< file for a page with their curves in one picture

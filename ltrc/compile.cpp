@@ -18,6 +18,8 @@
 #include "dsl/parse/parse.h"
 #include "dsl/parse/unread.h"
 #include "dsl/weights/weights.h"
+#include "ltrc/canonical.h"
+#include "ltrc/costs.h"
 #include "ltrc/data_files.h"
 #include "ltrc/exit_code.h"
 #include "ltrc/externs.h"
@@ -131,7 +133,22 @@ ir::Module to_ir(Compilation& compilation, const std::string& dump_after, std::s
   return module;
 }
 
+namespace {
+
+/// The tables with what each experiment computes, as `ltrc lock` hashes it.
+std::shared_ptr<const ir::Tables> with_hashes(const ir::Module& module) {
+  ir::Tables tables = *module.tables;
+  const std::vector<Canonical> forms = canonical_forms(module);
+  for (size_t i = 0; i < forms.size(); ++i) tables.experiments[i].semantic_hash = forms[i].hash();
+  return std::make_shared<const ir::Tables>(std::move(tables));
+}
+
+}  // namespace
+
 std::string to_cpp(Compilation& compilation, ir::Module& module) {
+  module.tables = timed(compilation, "hashes", [&] { return with_hashes(module); });
+  const std::string file = compilation.graph->modules[0].path;
+  module.tables = timed(compilation, "costs", [&] { return with_costs(*module.tables, *compilation.program, file); });
   return timed(compilation, "emit", [&] { return emit::emit(module, compilation.program->name + ".cpp"); });
 }
 

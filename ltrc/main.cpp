@@ -20,7 +20,7 @@ namespace ltr::driver {
 
 namespace {
 
-const std::set<std::string> kLater = {"export", "lock", "submit"};
+const std::set<std::string> kLater = {"export", "submit"};
 
 /// What CLI11 refused, in our words.
 int report_usage(const CLI::App& app, const CLI::ParseError& error) {
@@ -151,7 +151,12 @@ int main_of(const std::vector<std::string>& words) {
   CLI::App* explain_command = app.add_subcommand("explain", "what a code such as E0304 or R3001 means");
   explain_command->add_option("CODE", code, "the code")->required();
   app.add_subcommand("info", "versions and places");
-  for (CLI::App* command : {check_command, build_command, test_command, dump_command}) add_common(*command, common);
+  CLI::App* lock_command = app.add_subcommand("lock", "write down what experiments compute and read, to be committed");
+  LockOptions lock;
+  lock_command->add_option("FILE", lock.files, "programs, or folders of them (default: those of the ltr.lock here)");
+  lock_command->add_flag("--check", lock.check, "write nothing, say what differs, exit 1");
+  for (CLI::App* command : {check_command, build_command, test_command, dump_command, lock_command})
+    add_common(*command, common);
   Tools tools;
   tools.add_to(app, common);
 
@@ -180,6 +185,7 @@ int main_of(const std::vector<std::string>& words) {
   if (chosen == "test") return run_test(test, common);
   if (chosen == "dump") return run_dump(what, file, after, common);
   if (chosen == "explain") return run_explain(code);
+  if (chosen == "lock") return run_lock(lock, common);
   return run_info();
 }
 

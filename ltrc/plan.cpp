@@ -4,8 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -15,6 +13,7 @@
 #include "dsl/elaborate/read_value.h"
 #include "ltrc/commands.h"
 #include "ltrc/exit_code.h"
+#include "ltrc/layer_rows.h"
 #include "runtime/tables/roles.h"
 
 namespace ltr::driver {
@@ -25,25 +24,6 @@ using elaborate::Object;
 using elaborate::Plan;
 using elaborate::Size;
 using elaborate::Value;
-
-/// Different characters of a text file, looked for as the program will.
-Size count_characters(const std::string& path, const std::string& program) {
-  namespace fs = std::filesystem;
-  for (const fs::path& place : {fs::path(path), fs::path(program).parent_path() / path}) {
-    std::ifstream file(place, std::ios::binary);
-    if (!file) continue;
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    std::set<std::string> seen;
-    for (size_t i = 0; i < text.size();) {
-      size_t end = i + 1;
-      while (end < text.size() && (text[end] & '\xc0') == '\x80') ++end;
-      seen.insert(text.substr(i, end - i));
-      i = end;
-    }
-    return int64_t(seen.size());
-  }
-  return std::nullopt;
-}
 
 /// `1,234,567`
 std::string grouped(int64_t number) {
@@ -62,12 +42,6 @@ std::string scaled(double value, double base, const std::vector<std::string>& un
 }
 std::string flops_text(double flops) {
   return scaled(flops, 1000, {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP"});
-}
-
-std::string shape_text(const std::vector<Size>& dims) {
-  std::string text = "[";
-  for (size_t i = 0; i < dims.size(); ++i) text += (i > 0 ? ", " : "") + (dims[i] ? std::to_string(*dims[i]) : "?");
-  return text + "]";
 }
 
 /// `--set NAME=VALUE`; false after a message.
@@ -106,41 +80,18 @@ bool read_set(const std::string& given, const check::Program& program, elaborate
   return false;
 }
 
-/// What stands below one block: its weights, and what its code computes.
-struct Row {
-  std::string path, type, shape;
-  int64_t weights = 0;
-  double flops = 0;
-};
-
-std::vector<Row> rows_of(const Plan& plan) {
-  std::vector<Row> rows;
-  for (const Object& object : plan.tree.objects) {
-    if (object.kind != check::Kind::Block || !object.path) continue;
-    Row row{*object.path, object.type, object.is_called ? shape_text(object.output) : "", 0, 0};
-    for (const elaborate::Weight& weight : plan.tree.weights) {
-      if (!weight.is_buffer && elaborate::is_below(weight.path, *object.path))
-        row.weights += elaborate::count_elements(weight.dims).value_or(0);
-    }
-    for (const elaborate::Operation& operation : plan.tape) {
-      if (plan.tree.objects[operation.object].lies_below(*object.path)) row.flops += operation.flops.value_or(0);
-    }
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
-void print_table(const std::vector<Row>& rows) {
+void print_table(const std::vector<LayerRow>& rows) {
+  const auto output = [](const LayerRow& row) { return row.output ? shape_text(*row.output, "", std::nullopt) : ""; };
   size_t path = 4, type = 4, shape = 6;
-  for (const Row& row : rows) {
+  for (const LayerRow& row : rows) {
     path = std::max(path, row.path.size());
     type = std::max(type, row.type.size());
-    shape = std::max(shape, row.shape.size());
+    shape = std::max(shape, output(row).size());
   }
   fmt::print("  {:<{}}  {:<{}}  {:<{}}  {:>13}  {:>13}\n", "name", path, "type", type, "output", shape, "weights",
              "forward");
-  for (const Row& row : rows) {
-    fmt::print("  {:<{}}  {:<{}}  {:<{}}  {:>13}  {:>13}\n", row.path, path, row.type, type, row.shape, shape,
+  for (const LayerRow& row : rows) {
+    fmt::print("  {:<{}}  {:<{}}  {:<{}}  {:>13}  {:>13}\n", row.path, path, row.type, type, output(row), shape,
                grouped(row.weights), flops_text(row.flops));
   }
 }
@@ -157,21 +108,6 @@ std::pair<int64_t, int64_t> count_weights(const Plan& plan) {
     (trained.contains(elaborate::WeightId(i)) ? counts.first : counts.second) += count;
   }
   return counts;
-}
-
-/// An hparam's value as a command line says it.
-std::string setting_text(const Value& value) {
-  std::string list;
-  switch (value.kind) {
-    case Value::Kind::None: return "none";
-    case Value::Kind::Bool: return value.whole != 0 ? "true" : "false";
-    case Value::Kind::Int: return std::to_string(value.whole);
-    case Value::Kind::Float: return fmt::format("{}", value.real) + (value.text.empty() ? "" : " " + value.text);
-    case Value::Kind::List:
-      for (const Value& item : value.items) list += (list.empty() ? "" : ", ") + setting_text(item);
-      return "[" + list + "]";
-    default: return value.text;
-  }
 }
 
 std::vector<std::string> unknown_of(const Plan& plan, const Memory& memory, const source::SourceManager& sources) {
@@ -209,7 +145,7 @@ void print_plan(const std::string& experiment, const Plan& plan, const Machinery
   }
   if (!hparams.empty()) fmt::print("  {}\n", hparams);
   fmt::print("\n");
-  print_table(rows_of(plan));
+  print_table(layer_rows(plan));
   fmt::print("\nweights       {} trained, {} not trained\n", grouped(trained), grouped(fixed));
   fmt::print("one batch     {}: {} forward, {} backward\n",
              plan.batch ? grouped(*plan.batch) + " records" : "of unknown size", flops_text(flops.forward),

@@ -46,6 +46,18 @@ void add_step(cpp::Body& body, const ir::ExperimentInfo& experiment, const ir::S
   }
 }
 
+void add_costs(cpp::Body& body, const ir::CostInfo& costs) {
+  std::vector<cpp::Expr> layers, rests_on;
+  for (const ir::LayerCost& layer : costs.layers)
+    layers.push_back(cpp::braces(
+        {cpp::string(layer.path), cpp::string(layer.output), cpp::integer(layer.weights), cpp::real(layer.flops)}));
+  for (const auto& [name, value] : costs.rests_on)
+    rests_on.push_back(cpp::braces({cpp::string(name), cpp::string(value)}));
+  add(body, "add_costs",
+      {cpp::braces(std::move(layers)), cpp::real(costs.forward), cpp::real(costs.backward),
+       cpp::braces(std::move(rests_on))});
+}
+
 void emit_rows(cpp::Body& body, Context& cx) {
   for (const ir::SourceText& source : cx.tables.sources)
     add(body, "add_source", {cpp::string(source.path), cpp::string(source.text)});
@@ -89,6 +101,8 @@ void emit_rows(cpp::Body& body, Context& cx) {
          cpp::string(experiment.topology), address(experiment.resolve), address(experiment.make_data),
          address(experiment.make_model), address(experiment.list_callbacks), cx.location(experiment.loc)});
     for (const ir::StepInfo& step : experiment.steps) add_step(body, experiment, step, cx);
+    if (!experiment.costs.layers.empty()) add_costs(body, experiment.costs);
+    if (!experiment.semantic_hash.empty()) add(body, "add_semantic_hash", {cpp::string(experiment.semantic_hash)});
   }
   for (const ir::TestInfo& test : cx.tables.tests)
     add(body, "add_test", {cpp::string(test.title), address(test.fn), cx.location(test.loc)});

@@ -106,6 +106,20 @@ struct SlotInfo {
   Type type;
 };
 
+/// What the code of one block takes in the train step, as the program's own values have it.
+struct LayerCost {
+  std::string path, output;  ///< `net.fc1`, `[B, 10]`
+  int64_t weights = 0;
+  double flops = -1;  ///< of the forward pass, for each record; -1: a size is not known
+};
+
+/// What holds of an experiment as long as its settings leave sizes as they are.
+struct CostInfo {
+  std::vector<LayerCost> layers;
+  double forward = -1, backward = -1;                         ///< FLOP for each record; -1: not known
+  std::vector<std::pair<std::string, std::string>> rests_on;  ///< hparams with their values
+};
+
 struct ExperimentInfo {
   std::string name;
   std::string data, model;  ///< objects
@@ -115,6 +129,8 @@ struct ExperimentInfo {
   std::vector<SlotInfo> slots;                                 ///< values handed from `resolve` to the makers
   std::vector<StepInfo> steps;
   Loc loc;
+  CostInfo costs;
+  std::string semantic_hash;  ///< SHA-256 of its canonical form, hex
 };
 
 struct TopologyInfo {

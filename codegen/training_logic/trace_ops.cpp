@@ -315,9 +315,10 @@ void Trace::look_at_activation(Id taker, const ir::Op& op, Frame& frame) {
   const bool is_score = library::info(before.function).gives_scores || is_spoilt;
   const bool is_no_logarithm = is_score || before.function == Id::Softmax || before.function == Id::Sigmoid;
   const bool is_no_probability = is_score || before.function == Id::LogSoftmax;
-  const bool is_misfit = (function.takes_logs && is_no_logarithm) || (function.takes_probs && is_no_probability) ||
-                         (function.takes_scores() && is_spoilt) ||
-                         (library::is_loss(taker) && library::info(before.function).draws == Draws::InTraining);
+  const bool is_misfit =
+      (function.takes_logs && is_no_logarithm) || (function.takes_probs && is_no_probability) ||
+      (function.takes_scores() && is_spoilt) ||
+      (is_train_step() && library::is_loss(taker) && library::info(before.function).draws == Draws::InTraining);
   if (is_misfit && !frame.function->is_library) findings.misfits.push_back({written_span(op, 0, frame), taker, before});
   if (!function.refuses_behind(before.function)) return;
   // Within a metric the mistake is what it was given.

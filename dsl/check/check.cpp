@@ -90,6 +90,7 @@ Program check(const resolve::ModuleGraph& graph, const source::SourceManager& so
   for (const ast::Decl& decl : main.ast.decls) {
     if (const auto* test = decl.get<ast::Test>(); test != nullptr && !sink.is_full()) check_test(cx, *test, decl, 0);
   }
+  check_drawn_members(cx);
   check_uncalled_steps(cx);
   check_unused_names(cx);
   return settle(std::move(cx.program));

@@ -20,6 +20,7 @@ struct Options {
   /// Those of the program: weights get their dims in terms of them, and nothing is guessed. What hangs on a condition that is
   /// not known is not known itself, where a plan counts the first branch.
   check::AtomTable* atoms = nullptr;
+  size_t most_operations = SIZE_MAX;  ///< of the train step; a plan with more ends there
 };
 
 /// Something that only the run can tell, and where.
@@ -43,6 +44,7 @@ struct Plan {
   };
   std::vector<Optimizer> optimizers;
   std::vector<Unknown> unknown;
+  bool is_cut = false;              ///< the train step has more operations than were asked for
   std::vector<std::string> broken;  ///< rules of hparams and shapes that these numbers break
 };
 

@@ -28,6 +28,8 @@ void Machine::unknown(const std::string& what, check::Span span) {
 }
 
 bool Machine::may_go_on(check::Span span) {
+  plan_.is_cut = plan_.is_cut || (is_tracing && plan_.tape.size() > options_.most_operations);
+  if (plan_.is_cut) return false;
   if (is_tracing || (steps_ < kMaxSteps && plan_.tree.objects.size() < kMaxObjects)) {
     ++steps_;
     return true;

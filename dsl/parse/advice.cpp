@@ -43,9 +43,14 @@ std::optional<std::string> near_statement(std::string_view word) {
 
 /// `name` in front of a `:` that says of an argument or a setting what `=` says here.
 void help_colon(const State& state, Iter colon, diagnostics::Diagnostic& diagnostic) {
+  constexpr KindSet kSections = {K::Callbacks, K::Loggers, K::Trainer};
+  const std::string_view name = state.text(*std::prev(colon));
+  if (kSections.has(std::prev(colon)->kind)) {
+    diagnostic.help("it is a section, in braces: `{} { … }`", name);
+    return;
+  }
   const bool is_spaced = std::prev(colon)->span.end < colon->span.begin;
-  diagnostic.help("a value is given with `=`: `{} = …`", state.text(*std::prev(colon)))
-      .fix(colon->span, is_spaced ? "=" : " =");
+  diagnostic.help("a value is given with `=`: `{} = …`", name).fix(colon->span, is_spaced ? "=" : " =");
 }
 
 /// Whether a text could be a name.
@@ -290,7 +295,10 @@ bool help_in_statement(const State& state, Level level, Iter start, Iter at, dia
     diagnostic.help("one level at a time: `a, rest = …`, then `b, c = rest`");
   } else if (start->kind == K::For && (at->kind == K::Ellipsis || at->kind == K::Colon) &&
              std::next(at)->kind != K::Newline) {
-    diagnostic.help("a range is written `0 .. n`").fix(at->span, "..");
+    if (kind_before(state, at) == K::CloseParen)
+      diagnostic.help("a body stands in braces: `for {} in 0 .. n { … }`", state.text(*std::next(start)));
+    else
+      diagnostic.help("a range is written `0 .. n`").fix(at->span, "..");
   } else if (start->kind == K::Print && at->kind == K::Assign && at == start + 2) {
     diagnostic.help("a value is given in a line of its own: `{} = …`, then `print {}`", state.text(*std::prev(at)),
                     state.text(*std::prev(at)));

@@ -178,8 +178,27 @@ void add_experiment(Program& program, const char* name, const char* data, const 
                     void (*resolve)(Settings&), Data* (*make_data)(Settings&),
                     Model* (*make_model)(Settings&, Data&, Scope), void (*list_callbacks)(Settings&),
                     const Location& at) {
-  program.experiments.push_back({name, data, model, topology, resolve, make_data, make_model, list_callbacks, {}, at});
+  program.experiments.push_back({.name = name,
+                                 .data = data,
+                                 .model = model,
+                                 .topology = topology,
+                                 .resolve = resolve,
+                                 .make_data = make_data,
+                                 .make_model = make_model,
+                                 .list_callbacks = list_callbacks,
+                                 .location = at});
 }
+
+void add_costs(Program& program, std::initializer_list<LayerCost> layers, double forward, double backward,
+               std::initializer_list<SizedBy> sized_by) {
+  ExperimentInfo& experiment = program.experiments.back();
+  experiment.layers = layers;
+  experiment.forward_flops = forward;
+  experiment.backward_flops = backward;
+  experiment.sized_by = sized_by;
+}
+
+void add_semantic_hash(Program& program, const char* hash) { program.experiments.back().semantic_hash = hash; }
 
 void add_step(Program& program, const char* name, Role role, StepFunction run, std::initializer_list<int> fields,
               std::initializer_list<int> logs, bool random, bool minimizes, bool is_manual, const Location& at,

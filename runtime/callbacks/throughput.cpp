@@ -20,6 +20,10 @@ class Throughput : public Listener {
       throw error_at(
           call.location, err::settings_contradict,
           "Throughput of tokens: they are the elements of the first field i64[B, T] of a batch, and there is none");
+    const Value* flops = argument(call, "flops");
+    const Value* peak = argument(call, "peak");
+    flops_ = flops != nullptr && flops->kind != Value::Kind::None ? flops->as_float() : view.request.flops;
+    peak_ = peak != nullptr && peak->kind != Value::Kind::None ? peak->as_float() : 0;
     if (window != nullptr) window_ = int64_t(window->kind == Value::Kind::Int ? double(window->whole) : window->real);
   }
   uint32_t interests() const override { return kRecorded; }
@@ -32,10 +36,17 @@ class Throughput : public Listener {
     const double seconds = seconds_since(begin_);
     if (begin_step_ >= 0 && seconds > 0 && view_.request.recorder != nullptr) {
       const char* name = counts_tokens_ ? "throughput/tokens_per_s" : "throughput/samples_per_s";
-      view_.request.recorder->system(step, {{name, double(items - items_) / seconds}});
+      std::vector<std::pair<Str, double>> values = {{name, double(items - items_) / seconds}};
+      if (flops_ > 0) {
+        const double speed = flops_ * double(view_.at.samples - samples_) / seconds;
+        values.emplace_back("throughput/tflops", speed / 1e12);
+        if (peak_ > 0) values.emplace_back("throughput/mfu", speed / peak_);
+      }
+      view_.request.recorder->system(step, values);
     }
     begin_step_ = step;
     items_ = items;
+    samples_ = view_.at.samples;
     begin_ = Times::Clock::now();
   }
 
@@ -53,7 +64,9 @@ class Throughput : public Listener {
   bool counts_tokens_;
   int64_t window_ = 100;  ///< in steps
   int64_t begin_step_ = -1;
-  int64_t items_ = 0;
+  int64_t items_ = 0, samples_ = 0;
+  double flops_ = -1;  ///< of a train step, for each sample
+  double peak_ = 0;    ///< FLOP/s of all devices together; 0: not known
   Times::Clock::time_point begin_;
 };
 

@@ -1,7 +1,11 @@
 // `ltr::main`: the command line of a generated program.
 
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdlib>
+#include <new>
+#include <string_view>
 
 #include "doors/number.h"
 #include "doors/shell.h"
@@ -259,9 +263,13 @@ int run(const std::vector<Str>& command, const Program& program) {
 }
 
 /// What the process exits with. Every error has been said.
-int exit_code_of(const std::vector<Str>& command, const Program& program) {
+int exit_code_of(int argc, char** argv, const Program& program) {
   try {
-    return guarded([&] { return run(command, program); });
+    return guarded([&] {
+      prepare_process();
+      use_memory_pool();
+      return run({argv, argv + argc}, program);
+    });
   } catch (const Error& error) {
     return report({error}, program, {});
   } catch (const std::exception& error) {
@@ -276,9 +284,14 @@ int main(int argc, char** argv, const Program& program) {
   distributed::quiet_c10d();
   // Before anything that takes its time: a signal finds its handler from here on.
   const SignalWatch signals(SignalPhase::Start);
-  prepare_process();
-  use_memory_pool();
-  const int code = exit_code_of({argv, argv + argc}, program);
+  int code = 1;
+  try {
+    code = exit_code_of(argc, argv, program);
+  } catch (const std::bad_alloc&) {
+    // There is no room even to say it in the usual way.
+    constexpr std::string_view kWords = "error[R1001]: out of memory: the host has no memory left\n";
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kWords.data(), kWords.size());
+  }
   SignalWatch::enter(SignalPhase::Over);
   return code;
 }

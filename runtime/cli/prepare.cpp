@@ -13,6 +13,7 @@
 #include "runtime/checkpoint/folder.h"
 #include "runtime/cli/config_file.h"
 #include "runtime/cli/cores.h"
+#include "runtime/cli/model_table.h"
 #include "runtime/cli/run_folder.h"
 #include "runtime/cli/step_params.h"
 #include "runtime/data/loader.h"
@@ -352,6 +353,8 @@ RunRequest Start::request(Progress& progress) {
                  .flags = flags,
                  .ranks = ranks};
   for (const Str& note : root->state().notes) progress.notice(note);
+  if (has_counted_sizes(*this) && experiment->backward_flops >= 0)
+    out.flops = experiment->forward_flops + experiment->backward_flops;
   out.workers = workers;
   out.prefetch = prefetch;
   out.precision = precision;

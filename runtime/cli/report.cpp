@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "doors/number.h"
 #include "doors/shell.h"
+#include "runtime/cli/model_table.h"
 #include "runtime/cli/version.h"
 #include "runtime/settings/value_text.h"
 #include "runtime/tensor/device.h"
@@ -15,138 +15,11 @@
 
 namespace ltr::cli {
 
-namespace {
-
-struct Sums {
-  int64_t trained = 0;
-  int64_t frozen = 0;
-  int64_t buffers = 0;
-  double bytes = 0;
-};
-
-/// As `ltrc plan` counts: a weight is trained if an optimizer moves it.
-Sums sums_of(const ModelRoot& root) {
-  Sums sums;
-  std::set<Str> moved;
-  for (const OptimizerEntry& optimizer : root.optimizers()) {
-    for (const GroupEntry& group : optimizer.groups) moved.insert(group.paths.begin(), group.paths.end());
-  }
-  for (const Entry& entry : root.weights()) {
-    const In tensor(entry.tensor);
-    (moved.contains(entry.path) ? sums.trained : sums.frozen) += tensor->numel();
-    sums.bytes += double(tensor->nbytes());
-  }
-  for (const Entry& entry : root.buffers()) (entry.is_weight ? sums.frozen : sums.buffers) += In(entry.tensor)->numel();
-  return sums;
-}
-
-double optimizer_bytes(const ModelRoot& root) {
-  double bytes = 0;
-  for (const OptimizerEntry& optimizer : root.optimizers()) bytes += optimizer.state_bytes;
-  return bytes;
-}
-
-int64_t depth_of(const Str& path) { return path.empty() ? 0 : 1 + std::count(path.begin(), path.end(), '.'); }
-
-bool lies_in(const BlockEntry& block, const Str& path) { return block.path.starts_with(path + "."); }
-
-/// A list of blocks as one row: `3 × Residual`, with the weights of all.
-BlockEntry row_of_list(const std::vector<BlockEntry>& blocks, const Str& path) {
-  BlockEntry row{path, "", 0, 0, 0};
-  std::vector<Str> kinds;
-  for (const BlockEntry& block : blocks) {
-    const bool is_outermost =
-        lies_in(block, path) && std::none_of(blocks.begin(), blocks.end(), [&](const BlockEntry& other) {
-          return lies_in(other, path) && lies_in(block, other.path);
-        });
-    if (!is_outermost) continue;
-    kinds.push_back(block.kind);
-    row.all_weights += block.all_weights;
-  }
-  const bool is_uniform = std::all_of(kinds.begin(), kinds.end(), [&](const Str& kind) { return kind == kinds[0]; });
-  row.kind = is_uniform ? fmt::format("{} × {}", kinds.size(), kinds[0]) : fmt::format("list of {}", kinds.size());
-  return row;
-}
-
-/// The members at `depth`, lists among them, and what ends above it.
-std::vector<BlockEntry> level_of(const std::vector<BlockEntry>& blocks, int64_t depth) {
-  std::vector<BlockEntry> rows;
-  for (const BlockEntry& block : blocks) {
-    const int64_t parts = depth_of(block.path);
-    if (parts > depth) {
-      size_t end = 0;
-      for (int64_t i = 0; i < depth; ++i) end = block.path.find('.', end + (i > 0 ? 1 : 0));
-      const Str path = block.path.substr(0, end);
-      const auto is_it = [&](const BlockEntry& other) { return other.path == path; };
-      const bool is_known =
-          std::any_of(rows.begin(), rows.end(), is_it) || std::any_of(blocks.begin(), blocks.end(), is_it);
-      if (!is_known) rows.push_back(row_of_list(blocks, path));
-      continue;
-    }
-    const bool is_leaf =
-        std::none_of(blocks.begin(), blocks.end(), [&](const BlockEntry& other) { return lies_in(other, block.path); });
-    if (parts == depth || (parts > 0 && is_leaf)) rows.push_back(block);
-  }
-  return rows;
-}
-
-const Value* summary_of(const Start& start) {
-  const std::vector<Value>& callbacks = start.settings.callbacks();
-  const auto found = std::ranges::find_if(callbacks, [](const Value& one) { return one.text == "Summary"; });
-  return found != callbacks.end() ? &*found : nullptr;
-}
-
-/// The blocks worth a row: the members of the model, or of its only member; with `levels` above 1 what lies so deep in them.
-std::vector<BlockEntry> rows_of(const ModelRoot& root, int64_t levels) {
-  constexpr size_t kMostRows = 24;
-  if (levels == 0) return {};
-  const std::vector<BlockEntry> blocks = root.blocks();
-  int64_t deepest = 0;
-  for (const BlockEntry& block : blocks) deepest = std::max(deepest, depth_of(block.path));
-  std::vector<BlockEntry> rows;
-  int64_t depth = 1;
-  for (; depth <= deepest && rows.size() <= 1; ++depth) {
-    std::vector<BlockEntry> level = level_of(blocks, depth);
-    if (!rows.empty() && level.size() > kMostRows) break;
-    rows = std::move(level);
-  }
-  // `depth` is the level behind the one that was taken.
-  return levels == 1 || rows.empty() ? rows : level_of(blocks, std::min(depth + levels - 2, deepest));
-}
-
-}  // namespace
-
 Str headline(const Start& start, const Str& run) {
   Str out = start.experiment->name;
   if (!run.empty()) out += " · " + run;
   return out + fmt::format(" · seed {} · {}, {} · LibTorch {}\n", start.trainer.seed, compute_device_name(),
                            start.precision, libtorch_version().substr(0, libtorch_version().rfind('.')));
-}
-
-bool shows_model(const Start& start) { return summary_of(start) != nullptr; }
-
-Str model_table(const Start& start) {
-  const Value* summary = summary_of(start);
-  const Value* depth = summary != nullptr ? summary->find("depth") : nullptr;
-  const std::vector<BlockEntry> rows = rows_of(*start.root, depth != nullptr ? depth->as_int() : 1);
-  size_t name_width = 4;
-  size_t kind_width = 4;
-  for (const BlockEntry& row : rows) {
-    name_width = std::max(name_width, row.path.size());
-    kind_width = std::max(kind_width, row.kind.size());
-  }
-  Str out;
-  if (!rows.empty()) out = fmt::format("  {:<{}}  {:<{}}  {:>14}\n", "name", name_width, "type", kind_width, "weights");
-  for (const BlockEntry& row : rows) {
-    out += fmt::format("  {:<{}}  {:<{}}  {:>14}\n", row.path, name_width, row.kind, kind_width,
-                       with_commas(row.all_weights));
-  }
-  const Sums sums = sums_of(*start.root);
-  out += fmt::format("  {} trainable, {} frozen{} · {} weights, {} with optimizer\n", with_commas(sums.trained),
-                     with_commas(sums.frozen),
-                     sums.buffers > 0 ? fmt::format(", {} in buffers", with_commas(sums.buffers)) : "",
-                     bytes_text(sums.bytes), bytes_text(sums.bytes + optimizer_bytes(*start.root)));
-  return out;
 }
 
 Str plan_line(const Start& start, int64_t planned) {
@@ -230,7 +103,7 @@ Str end_report(const Start& start, const FitReport& report, const Str& run) {
 
 Division::Held held_of(const ModelRoot& root) {
   if (const auto& division = root.state().division) return division->held();
-  const double weights = sums_of(root).bytes;
+  const double weights = weight_sums(root).bytes;
   return {weights, weights, optimizer_bytes(root)};
 }
 

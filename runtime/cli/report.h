@@ -7,10 +7,6 @@
 
 namespace ltr::cli {
 
-/// The table of layers, as deep as `Summary` says, with the line of weights.
-Str model_table(const Start& start);
-/// Whether a `fit` shows it: `Summary` is not off.
-bool shows_model(const Start& start);
 /// `mnist · runs/mnist/0007-baseline · seed 42 · cpu, f32 · LibTorch 2.11`
 Str headline(const Start& start, const Str& run);
 /// `train 3,600 samples, 56 batches · val 400, 7 · 5 epochs = 280 steps · 1 shape to be checked on the first batch`

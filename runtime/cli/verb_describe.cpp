@@ -6,6 +6,7 @@
 
 #include "doors/json.h"
 #include "runtime/cli/faults.h"
+#include "runtime/cli/model_table.h"
 #include "runtime/cli/report.h"
 #include "runtime/cli/run_folder.h"
 #include "runtime/cli/settings_schema.h"

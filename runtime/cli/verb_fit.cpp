@@ -12,6 +12,8 @@
 #include "runtime/cli/faults.h"
 #include "runtime/cli/finders.h"
 #include "runtime/cli/last_words.h"
+#include "runtime/cli/locked.h"
+#include "runtime/cli/model_table.h"
 #include "runtime/cli/report.h"
 #include "runtime/cli/requeue.h"
 #include "runtime/cli/run_folder.h"
@@ -185,6 +187,7 @@ class FitVerb {
     start_.set_up_device();
     start_.know_from(resume_.checkpoint);
     start_.build();
+    if (start_.line.has("locked")) check_lock(start_);
     load_given_weights();
     is_kept_ = start_.flags.fast_dev_run == 0 && !start_.flags.bare;
     writes_ = is_kept_ && start_.ranks.is_first();

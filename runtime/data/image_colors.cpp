@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <algorithm>
+#include <vector>
 
 namespace ltr {
 
@@ -41,6 +42,25 @@ at::Tensor contrasted(const at::Tensor& image, double factor) {
 
 at::Tensor saturated(const at::Tensor& image, double factor) {
   return image.size(0) == 1 ? image : blended(image, whole_gray_of(image), factor);
+}
+
+// HSV of Smith 1978. A channel is value · (1 - saturation · max(0, min(k, 4 - k, 1))), where k is the hue in sixths of the circle, counted
+// from a place of its own: 5 for red, 3 for green, 1 for blue.
+at::Tensor hue_turned(const at::Tensor& image, double turn) {
+  const at::Tensor wide = is_bytes(image) ? image.to(at::kFloat) / 255 : image;
+  const at::Tensor red = wide[0], green = wide[1], blue = wide[2];
+  const at::Tensor most = wide.amax(0), range = most - wide.amin(0);
+  const at::Tensor divisor = at::where(range == 0, at::ones_like(range), range);
+  const at::Tensor hue = at::where(most == red, (green - blue) / divisor,
+                                   at::where(most == green, (blue - red) / divisor + 2, (red - green) / divisor + 4));
+  std::vector<at::Tensor> channels;
+  for (const double place : {5.0, 3.0, 1.0}) {
+    const at::Tensor k = at::remainder(hue + (place + 6 * turn), 6);
+    channels.push_back(most - range * at::minimum(k, 4 - k).clamp(0, 1));
+  }
+  const at::Tensor turned = at::stack(channels).clamp(0, 1);
+  // torchvision cuts 256 steps, where everything else rounds.
+  return is_bytes(image) ? (turned * (256 - 1e-3)).to(at::kByte) : turned;
 }
 
 at::Tensor sharpened(const at::Tensor& image, double factor) {

@@ -16,6 +16,8 @@ at::Tensor brightened(const at::Tensor& image, double factor);
 at::Tensor contrasted(const at::Tensor& image, double factor);
 /// Of one channel: the image.
 at::Tensor saturated(const at::Tensor& image, double factor);
+/// Colours of an image of three channels turned by `turn` of the whole circle, with the value and saturation that they have.
+at::Tensor hue_turned(const at::Tensor& image, double turn);
 at::Tensor sharpened(const at::Tensor& image, double factor);
 /// Of bytes.
 at::Tensor equalized(const at::Tensor& image);

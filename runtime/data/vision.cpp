@@ -40,7 +40,8 @@ doors::Image to_image(const Tensor& tensor) {
 
 }  // namespace
 
-Tensor random_affine(const Tensor& image, double degrees, double translate, const std::tuple<double, double>& scale) {
+Tensor random_affine(const Tensor& image, double degrees, double translate, const std::tuple<double, double>& scale,
+                     double shear) {
   const at::Tensor in = on_host(In(image));  // a map of records; one in a step may be given what is elsewhere
   if (in.dim() < 2) throw error_here(err::shape_check_failed, "random_affine takes […, H, W]");
   const int64_t height = in.size(-2);
@@ -50,7 +51,9 @@ Tensor random_affine(const Tensor& image, double degrees, double translate, cons
   const double shift_x = std::round(uniform(-translate, translate) * double(width));
   const double shift_y = std::round(uniform(-translate, translate) * double(height));
   const double factor = uniform(std::get<0>(scale), std::get<1>(scale));
-  const Projection place = inverse_affine({.degrees = angle, .shift_x = shift_x, .shift_y = shift_y, .scale = factor});
+  const double lean = shear != 0 ? uniform(-shear, shear) : 0;
+  const Projection place =
+      inverse_affine({.degrees = angle, .shift_x = shift_x, .shift_y = shift_y, .scale = factor, .shear_x = lean});
   return give(back_to(image, warped(in, place)));
 }
 

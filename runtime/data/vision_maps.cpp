@@ -83,7 +83,7 @@ Tensor random_vflip(const Tensor& image, double p) {
   return guarded([&] { return draw(0, 1) < p ? give(at::flip(In(image), -2)) : image; });
 }
 
-Tensor random_rotation(const Tensor& image, double degrees) { return random_affine(image, degrees, 0, {1.0, 1.0}); }
+Tensor random_rotation(const Tensor& image, double degrees) { return random_affine(image, degrees, 0, {1.0, 1.0}, 0); }
 
 Tensor pad_image(const Tensor& image, int64_t size, double value) {
   return guarded([&] { return give(bordered(In(image), size, size, size, size, value)); });
@@ -121,13 +121,20 @@ Tensor grayscale(const Tensor& image, int64_t channels) {
   });
 }
 
-Tensor color_jitter(const Tensor& image, double brightness, double contrast, double saturation) {
+Tensor color_jitter(const Tensor& image, double brightness, double contrast, double saturation, double hue) {
   return guarded([&] {
+    if (hue < 0 || hue > 0.5) throw error_here(err::out_of_range, "color_jitter: hue", hue, "0 to 0.5");
     const In in(image);
     at::Tensor value = *in;
-    std::array<int, 3> order = {0, 1, 2};
-    for (int64_t i = 2; i > 0; --i) std::swap(order[size_t(i)], order[size_t(draw_below(i + 1))]);
+    std::vector<int> order = {0, 1, 2};
+    if (hue != 0) order.push_back(3);
+    for (int64_t i = int64_t(order.size()) - 1; i > 0; --i)
+      std::swap(order[size_t(i)], order[size_t(draw_below(i + 1))]);
     for (const int kind : order) {
+      if (kind == 3) {
+        value = hue_turned(value, draw(-hue, hue));
+        continue;
+      }
       const double most = kind == 0 ? brightness : kind == 1 ? contrast : saturation;
       if (most == 0) continue;
       const double factor = draw(std::max(0.0, 1 - most), 1 + most);

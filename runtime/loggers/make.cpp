@@ -44,10 +44,16 @@ std::vector<std::unique_ptr<Logger>> make_loggers(const std::vector<Value>& call
         throw error_at(call.location, err::settings_contradict, "Mlflow is listed twice");
       }
       loggers.push_back(make_mlflow(call, setup));
+    } else if (call.text == "Comet" || call.text == "Wandb") {
+      if (!files.insert("sync/" + call.text).second) {
+        throw error_at(call.location, err::settings_contradict, call.text + " is listed twice");
+      }
+      loggers.push_back(call.text == "Comet" ? make_comet(call, setup) : make_wandb(call, setup));
     } else if (call.text != "Jsonl") {
       throw with_help(
           error_at(call.location, err::settings_contradict, fmt::format("this version has no logger {}", call.text)),
-          fmt::format("use Csv(), TensorBoard() or Mlflow(), or run with --set loggers.{}=off", call.text));
+          fmt::format("use Csv(), TensorBoard(), Mlflow(), Comet() or Wandb(), or run with --set loggers.{}=off",
+                      call.text));
     }
   }
   return loggers;

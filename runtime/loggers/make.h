@@ -30,5 +30,9 @@ std::unique_ptr<Logger> make_tensorboard(const Str& folder, int64_t resume_step,
                                          std::map<Str, doors::HparamValue> hparams);
 /// `Mlflow(…)`: follows the journal of the run.
 std::unique_ptr<Logger> make_mlflow(const Value& call, const LoggerSetup& setup);
+/// `Comet(…)`: likewise. R2006 without a key or a workspace.
+std::unique_ptr<Logger> make_comet(const Value& call, const LoggerSetup& setup);
+/// `Wandb(…)`: an offline folder, written from the journal. R2006 for a project that cannot be called so.
+std::unique_ptr<Logger> make_wandb(const Value& call, const LoggerSetup& setup);
 
 }  // namespace ltr::loggers

@@ -144,10 +144,10 @@ TEST_CASE("a logger that fails warns once and again when it works") {
 
 TEST_CASE("a logger of another version is refused by name") {
   try {
-    make_loggers({Value::call("Wandb", {})}, {"/tmp", -1, {}});
+    make_loggers({Value::call("Neptune", {})}, {"/tmp", -1, {}});
     FAIL("no error");
   } catch (const Error& error) {
-    CHECK(error.message == "this version has no logger Wandb");
+    CHECK(error.message == "this version has no logger Neptune");
   }
 }
 

@@ -104,6 +104,12 @@ class AdamLike : public Rule {
   virtual bool move_elements(const Update&, size_t, double) { return false; }
   virtual void move(const Update& up, size_t i, const at::Tensor& grad, double step) = 0;
 
+  Decay by_weight(double rate) const {
+    Decay by = decay(maximize_);
+    if (decoupled_) by = {.sign = by.sign, .l2 = 0, .shrink = float(1 - rate * weight_decay)};
+    return by;
+  }
+
   /// First and second moment take in `grad`.
   void average(const Update& up, size_t i, const at::Tensor& grad) const {
     up.state[0][i].lerp_(grad, 1 - betas_.first);
@@ -130,19 +136,46 @@ class NAdam : public AdamLike {
     return at::zeros_like(weight);
   }
 
+  bool move_elements(const Update& up, size_t i, double step) override {
+    if (!fits_kernel(up, i)) return false;
+    float& product = *up.state[2][i].mutable_data_ptr<float>();
+    const Shares shares = shares_at(step);
+    product *= float(shares.mu);
+    const NAdamNumbers by{.fresh1 = float(1 - betas_.first),
+                          .beta2 = float(betas_.second),
+                          .fresh2 = float(1 - betas_.second),
+                          .correction = float(shares.correction),
+                          .of_grad = float(up.lr * (1 - shares.mu) / (1 - double(product))),
+                          .of_mean = float(up.lr * shares.next_mu / (1 - double(product) * shares.next_mu)),
+                          .eps = float(eps_)};
+    return by_kernel(up, i, [&](const ElementKernels& kernels, const Elements& all) {
+      by_roots(
+          all, 1, [&](const Elements& e, float* squares) { kernels.nadam_squares(e, by_weight(up.lr), by, squares); },
+          [&](const Elements& e, const float* roots) { kernels.nadam(e, by_weight(up.lr), by, roots); });
+    });
+  }
+
   void move(const Update& up, size_t i, const at::Tensor& grad, double step) override {
-    const double correction = 1 - std::pow(betas_.second, step);
-    const double mu = betas_.first * (1 - 0.5 * std::pow(0.96, step * momentum_decay_));
-    const double next_mu = betas_.first * (1 - 0.5 * std::pow(0.96, (step + 1) * momentum_decay_));
-    up.state[2][i].mul_(mu);
+    const Shares shares = shares_at(step);
+    up.state[2][i].mul_(shares.mu);
     const double product = up.state[2][i].item<double>();
     average(up, i, grad);
-    const at::Tensor denominator = at::sqrt(up.state[1][i].div(correction)).add_(eps_);
-    up.weights[i].addcdiv_(grad, denominator, -up.lr * (1 - mu) / (1 - product));
-    up.weights[i].addcdiv_(up.state[0][i], denominator, -up.lr * next_mu / (1 - product * next_mu));
+    const at::Tensor denominator = at::sqrt(up.state[1][i].div(shares.correction)).add_(eps_);
+    up.weights[i].addcdiv_(grad, denominator, -up.lr * (1 - shares.mu) / (1 - product));
+    up.weights[i].addcdiv_(up.state[0][i], denominator, -up.lr * shares.next_mu / (1 - product * shares.next_mu));
   }
 
  private:
+  struct Shares {
+    double correction;   ///< 1 - β2^t
+    double mu, next_mu;  ///< of the mean, in this update and the next
+  };
+  Shares shares_at(double step) const {
+    return {.correction = 1 - std::pow(betas_.second, step),
+            .mu = betas_.first * (1 - 0.5 * std::pow(0.96, step * momentum_decay_)),
+            .next_mu = betas_.first * (1 - 0.5 * std::pow(0.96, (step + 1) * momentum_decay_))};
+  }
+
   double momentum_decay_;
 };
 
@@ -150,20 +183,41 @@ class RAdam : public AdamLike {
  public:
   explicit RAdam(Arguments& arguments) : AdamLike(arguments) { decoupled_ = arguments.flag("decoupled", false); }
 
+  bool move_elements(const Update& up, size_t i, double step) override {
+    const double rectified = rectified_at(step);
+    const RAdamNumbers by{.fresh1 = float(1 - betas_.first),
+                          .beta2 = float(betas_.second),
+                          .fresh2 = float(1 - betas_.second),
+                          .correction = float(1 - std::pow(betas_.first, step)),
+                          .lr = float(up.lr),
+                          .root = float(std::sqrt(1 - std::pow(betas_.second, step))),
+                          .rectified = float(rectified),
+                          .eps = float(eps_)};
+    return by_kernel(up, i, [&](const ElementKernels& kernels, const Elements& all) {
+      by_roots(
+          all, 1, [&](const Elements& e, float* squares) { kernels.radam_squares(e, by_weight(up.lr), by, squares); },
+          [&](const Elements& e, const float* roots) { kernels.radam(e, by_weight(up.lr), by, roots); });
+    });
+  }
+
   void move(const Update& up, size_t i, const at::Tensor& grad, double step) override {
     average(up, i, grad);
-    const double correction1 = 1 - std::pow(betas_.first, step);
-    const double correction2 = 1 - std::pow(betas_.second, step);
-    const at::Tensor mean = up.state[0][i] / correction1;
-    const double rho_inf = 2 / (1 - betas_.second) - 1;
-    const double rho = rho_inf - 2 * step * std::pow(betas_.second, step) / correction2;
-    if (rho > 5) {
-      const double rectified = std::sqrt((rho - 4) * (rho - 2) * rho_inf / ((rho_inf - 4) * (rho_inf - 2) * rho));
-      const at::Tensor adaptive = std::sqrt(correction2) / at::sqrt(up.state[1][i]).add_(eps_);
+    const at::Tensor mean = up.state[0][i] / (1 - std::pow(betas_.first, step));
+    if (const double rectified = rectified_at(step); rectified > 0) {
+      const double root = std::sqrt(1 - std::pow(betas_.second, step));
+      const at::Tensor adaptive = root / at::sqrt(up.state[1][i]).add_(eps_);
       up.weights[i].add_(mean * up.lr * adaptive * rectified, -1.0);
     } else {
       up.weights[i].add_(mean * up.lr, -1.0);
     }
+  }
+
+ private:
+  /// What the step is made smaller by while the variance of a few gradients is hardly known; 0 as long as it is not at all.
+  double rectified_at(double step) const {
+    const double last = 2 / (1 - betas_.second) - 1, power = std::pow(betas_.second, step);
+    const double now = last - 2 * step * power / (1 - power);
+    return now > 5 ? std::sqrt((now - 4) * (now - 2) * last / ((last - 4) * (last - 2) * now)) : 0;
   }
 };
 

@@ -26,7 +26,21 @@ class RmsProp : public Rule {
   }
 
   void update(const Update& up) override {
+    const RmsPropNumbers by{.lr = float(up.lr),
+                            .kept = float(alpha_),
+                            .fresh = float(1 - alpha_),
+                            .eps = float(eps_),
+                            .momentum = float(momentum_),
+                            .buffer = momentum_ > 0 ? 1 : -1,
+                            .mean = centered_ ? int(up.state.size()) - 1 : -1};
+    const Decay decay_by = decay(maximize_);
     for (size_t i = 0; i < up.weights.size(); i++) {
+      const bool is_done = by_kernel(up, i, [&](const ElementKernels& kernels, const Elements& all) {
+        by_roots(
+            all, 1, [&](const Elements& e, float* squares) { kernels.rmsprop_squares(e, decay_by, by, squares); },
+            [&](const Elements& e, const float* roots) { kernels.rmsprop(e, decay_by, by, roots); });
+      });
+      if (is_done) continue;
       by_pieces(up, i, [&](at::Tensor weight, const at::Tensor& given, TensorVec& state) {
         const at::Tensor grad = decayed(given, weight, maximize_);
         at::Tensor& square = state[0];
@@ -72,14 +86,10 @@ class Adadelta : public Rule {
   void update(const Update& up) override {
     const AdadeltaNumbers by{.lr = float(up.lr), .kept = float(rho_), .fresh = float(1 - rho_), .eps = float(eps_)};
     const auto move = [&](const ElementKernels& kernels, size_t, const Elements& all) {
-      constexpr int64_t kPiece = 2048;  // that roots stay in the nearest cache
-      float squares[2 * kPiece];
-      for (int64_t begin = 0; begin < all.count; begin += kPiece) {
-        const Elements e = all.part(begin, std::min(kPiece, all.count - begin));
-        kernels.adadelta_squares(e, decay(maximize_), by, squares);
-        square_roots(squares, 2 * e.count);
-        kernels.adadelta(e, decay(maximize_), by, squares);
-      }
+      by_roots(
+          all, 2,
+          [&](const Elements& e, float* squares) { kernels.adadelta_squares(e, decay(maximize_), by, squares); },
+          [&](const Elements& e, const float* roots) { kernels.adadelta(e, decay(maximize_), by, roots); });
     };
     if (by_kernel(up, move)) return;
     for (size_t i = 0; i < up.weights.size(); i++) {
@@ -124,11 +134,20 @@ class Adagrad : public Rule {
 
   void update(const Update& up) override {
     for (size_t i = 0; i < up.weights.size(); i++) {
-      const double rate = up.lr / (1 + (up.steps[i].item<double>() - 1) * lr_decay_);
+      const double step = double(*up.steps[i].const_data_ptr<float>());  // on the host, which asks
+      const double rate = up.lr / (1 + (step - 1) * lr_decay_);
       if (up.grads[i].is_sparse()) {
         move_rows(up.weights[i], up.grads[i], up.state[0][i], rate);
         continue;
       }
+      const AdagradNumbers by{.rate = float(rate), .eps = float(eps_)};
+      const bool is_done = by_kernel(up, i, [&](const ElementKernels& kernels, const Elements& all) {
+        by_roots(
+            all, 1,
+            [&](const Elements& e, float* squares) { kernels.adagrad_squares(e, decay(maximize_), by, squares); },
+            [&](const Elements& e, const float* roots) { kernels.adagrad(e, decay(maximize_), by, roots); });
+      });
+      if (is_done) continue;
       by_pieces(up, i, [&](at::Tensor weight, const at::Tensor& given, TensorVec& state) {
         move(weight, decayed(given, weight, maximize_), state[0], rate);
       });

@@ -54,6 +54,28 @@ struct RpropNumbers {
 struct AdadeltaNumbers {
   float lr, kept, fresh, eps;  ///< kept: ρ, fresh: 1 - ρ
 };
+struct RmsPropNumbers {
+  float lr, kept, fresh, eps;  ///< kept: α, fresh: 1 - α
+  float momentum;              ///< without it there is no buffer
+  int buffer, mean;            ///< which state these are; -1 where there are none
+};
+struct AdagradNumbers {
+  float rate, eps;
+};
+struct NAdamNumbers {
+  float fresh1, beta2, fresh2;
+  float correction;        ///< 1 - β2^t
+  float of_grad, of_mean;  ///< what the weight moves by of each
+  float eps;
+};
+struct RAdamNumbers {
+  float fresh1, beta2, fresh2;
+  float correction;  ///< 1 - β1^t
+  float lr;
+  float root;       ///< sqrt(1 - β2^t)
+  float rectified;  ///< the variance's; 0 while it is not known: then the mean alone moves
+  float eps;
+};
 struct LionNumbers {
   float lr, weight_decay, fresh1, fresh2;
 };
@@ -68,6 +90,15 @@ struct ElementKernels {
   /// What `squares` [2][count] are to be roots of, the mean square of gradients first; and the update by these roots.
   void (*adadelta_squares)(const Elements&, const Decay&, const AdadeltaNumbers&, float* squares);
   void (*adadelta)(const Elements&, const Decay&, const AdadeltaNumbers&, const float* roots);
+  /// Likewise, with one root for each element.
+  void (*rmsprop_squares)(const Elements&, const Decay&, const RmsPropNumbers&, float* squares);
+  void (*rmsprop)(const Elements&, const Decay&, const RmsPropNumbers&, const float* roots);
+  void (*adagrad_squares)(const Elements&, const Decay&, const AdagradNumbers&, float* squares);
+  void (*adagrad)(const Elements&, const Decay&, const AdagradNumbers&, const float* roots);
+  void (*nadam_squares)(const Elements&, const Decay&, const NAdamNumbers&, float* squares);
+  void (*nadam)(const Elements&, const Decay&, const NAdamNumbers&, const float* roots);
+  void (*radam_squares)(const Elements&, const Decay&, const RAdamNumbers&, float* squares);
+  void (*radam)(const Elements&, const Decay&, const RAdamNumbers&, const float* roots);
   /// Σ x².
   double (*squares)(const float* x, int64_t count);
   void (*scale)(float* x, float by, int64_t count);

@@ -153,6 +153,18 @@ void by_pieces(const Update& update, size_t i,
   });
 }
 
+void by_roots(const Elements& elements, int64_t roots, c10::function_ref<void(const Elements&, float*)> before,
+              c10::function_ref<void(const Elements&, const float*)> after) {
+  std::array<float, 4096> values;
+  const int64_t piece = int64_t(values.size()) / roots;
+  for (int64_t begin = 0; begin < elements.count; begin += piece) {
+    const Elements some = elements.part(begin, std::min(piece, elements.count - begin));
+    before(some, values.data());
+    square_roots(values.data(), roots * some.count);
+    after(some, values.data());
+  }
+}
+
 void square_roots(float* values, int64_t count) {
   // VML_HA | VML_FTZDAZ_OFF | VML_ERRMODE_IGNORE, as LibTorch asks for them.
   constexpr long long kMode = 0x2 | 0x140000 | 0x100;

@@ -25,6 +25,12 @@ Option<double> norm_by_kernel(const TensorVec& list);
 /// Each times `factor`. False where they do not fit: then nothing was done.
 bool scale_by_kernel(const TensorVec& list, float factor);
 
+/// An update that needs square roots, `roots` of them for each element: `before` gives what they are of, `after` moves by them. A piece at
+/// a time, which stays in the nearest cache.
+void by_roots(const Elements& elements, int64_t roots,
+              c10::function_ref<void(const Elements& piece, float* squares)> before,
+              c10::function_ref<void(const Elements& piece, const float* roots)> after);
+
 /// The square roots of `count` numbers in place, those of `at::sqrt` to the last digit.
 void square_roots(float* values, int64_t count);
 

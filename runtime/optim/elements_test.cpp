@@ -66,6 +66,52 @@ TEST_CASE("square roots are LibTorch's to the last digit") {
   }
 }
 
+TEST_CASE("what a kernel moves is, to the last digit, what LibTorch's ops make of it") {
+  if (element_kernels() == nullptr) return;
+  const auto flag = [](const char* name) { return Argument{name, true, "bool", {}}; };
+  const auto number = [](const char* name, double value) { return Argument{name, value, "float", {}}; };
+  const std::vector<std::pair<const char*, std::vector<Argument>>> rules = {
+      {"RMSprop", {}},
+      {"RMSprop", {number("momentum", 0.9), flag("centered"), number("weight_decay", 0.01)}},
+      {"Adagrad", {number("lr_decay", 0.1), number("weight_decay", 0.01)}},
+      {"NAdam", {}},
+      {"NAdam", {number("weight_decay", 0.1), flag("decoupled")}},
+      {"RAdam", {}},
+      {"RAdam", {number("weight_decay", 0.1), flag("maximize")}},
+      {"RAdam", {number("weight_decay", 0.1), flag("decoupled")}},
+  };
+  for (const auto& [name, arguments] : rules) {
+    CAPTURE(Str(name));
+    constexpr int64_t kCount = 70'001;
+    at::manual_seed(3);
+    const at::Tensor begin = at::randn({kCount}), all = at::randn({20, kCount}) * at::randn({kCount}).exp();
+    std::vector<at::Tensor> ends;
+    for (const bool is_plain : {true, false}) {
+      const auto rule = make_rule(Value::call(name, std::vector<Argument>(arguments)), {});
+      // Every second number is none in one piece, and no kernel takes it.
+      const auto laid = [&](const at::Tensor& from) {
+        if (is_plain) return from.clone();
+        at::Tensor wide = at::zeros({kCount, 2});
+        wide.select(1, 0).copy_(from);
+        return wide.select(1, 0);
+      };
+      TensorVec weights{laid(begin)}, grads{begin}, steps{at::zeros({})};
+      std::vector<TensorVec> state;
+      for (const char* kind : rule->state_names()) {
+        const at::Tensor first = rule->initial_state(kind, begin);
+        state.push_back({first.sizes() == begin.sizes() ? laid(first) : first});
+      }
+      for (int64_t step = 0; step < 20; ++step) {
+        steps[0].add_(1);
+        grads[0] = laid(all[step]);
+        rule->update({weights, grads, state, steps, 0.01, {}});
+      }
+      ends.push_back(weights[0].contiguous());
+    }
+    CHECK(at::equal(ends[0].view(at::kInt), ends[1].view(at::kInt)));
+  }
+}
+
 TEST_CASE("Adam moves weights whose moments are no normal numbers any more as all others") {
   // Both moments through all sizes, and those of weights that no gradient comes to any more.
   const at::Tensor means = at::tensor({0.0F, -0.0F, 1e-45F, -3e-42F, 1e-38F, 2e-38F, -1e-30F, 1e-5F, -0.5F, 1e31F});

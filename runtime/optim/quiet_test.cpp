@@ -47,7 +47,8 @@ void expect_quiet(const char* rule, std::vector<Argument> arguments, bool held =
 
 TEST_CASE("an update that kernels do takes no memory of the heap and no lock, and dispatches nothing") {
   if (optim::element_kernels() == nullptr) return;
-  for (const char* rule : {"Adam", "AdamW", "Adamax", "Adadelta", "SGD", "Rprop", "Lion"}) {
+  for (const char* rule :
+       {"Adam", "AdamW", "Adamax", "Adadelta", "SGD", "Rprop", "Lion", "RMSprop", "Adagrad", "NAdam", "RAdam"}) {
     expect_quiet(rule, {});
     expect_quiet(rule, {}, true);
   }

@@ -83,6 +83,7 @@ struct RunRequest {
   DivisionPlan division;             ///< what they do not all hold
   bool sync_batchnorm = true;        ///< batch norm is over the batches of all ranks
   std::vector<DataFile> data_files;  ///< in the order in which they were opened
+  double flops = -1;                 ///< of a train step, for each record; -1: not known
   int64_t workers = 1;               ///< loader threads
   int64_t prefetch = 2;
   Str precision = "f32";                        ///< f64 f32 bf16 bf16_pure

@@ -13,6 +13,7 @@ import fnmatch
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -86,7 +87,7 @@ def code_fits(code, wanted):
 
 
 def fix_works(ltrc, path, text, diagnostic):
-    """Applies the fix next to the program, where its imports hold: is the mistake gone?"""
+    """Applies the fix beside the program's copy, where its imports hold: is the mistake gone?"""
     edits = sorted(diagnostic.get("fix") or [], key=lambda e: -e["start"])
     for e in edits:
         text = text[:e["start"]] + e["text"].encode() + text[e["end"]:]
@@ -153,8 +154,9 @@ def main():
                 names.append(f"{folder}/{file[:-4]}")
     bad = False
     names = [n for n in names if fnmatch.fnmatch(n, arguments.only)]
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        results = list(pool.map(lambda n: judge(ltrc, os.path.join(HERE, n + ".ltr")), names))
+    with tempfile.TemporaryDirectory() as place, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        corpus = shutil.copytree(HERE, os.path.join(place, "corpus"))
+        results = list(pool.map(lambda n: judge(ltrc, os.path.join(corpus, n + ".ltr")), names))
     table = {}
     for name, failures in zip(names, results):
         row = table.setdefault(name.split("/")[0], [0, 0])

@@ -14,6 +14,7 @@ try:
     import numpy
     import torch
     from torchvision.transforms.v2 import InterpolationMode, RandAugment, TrivialAugmentWide
+    from torchvision.transforms.v2.functional import adjust_hue, affine
 except ImportError:
     sys.exit(77)
 
@@ -22,7 +23,7 @@ from harness import build, check, finish, run, scratch
 
 PROGRAM = """ltr 1
 
-import std.vision.{rand_augment, trivial_augment}
+import std.vision.{color_jitter, rand_augment, random_affine, trivial_augment}
 
 fn picture() -> u8[3, 20, 24] = (arange(1440) * 37 % 251).to(u8).reshape(3, 20, 24)
 
@@ -108,6 +109,19 @@ def compare(folder, name, call, transform, bins):
     check(f"{name}: another one for each record", len({image.tobytes() for image in ours}) > 12)
 
 
+def drawn_numbers(folder, name, call, make, most):
+    """Every image is one that torchvision makes of some number in [-most, most], found on a fine grid, and those drawn fill it."""
+    drawn(folder, name, call)
+    ours = numpy.load(folder / f"{name}.npy").reshape(1200, -1)[:200].astype(int)
+    grid = numpy.linspace(-most, most, 1001)
+    table = numpy.stack([make(float(number)).numpy().reshape(-1) for number in grid]).astype(int)
+    best = [numpy.abs(table - image).mean(axis=1) for image in ours]
+    far = [float(one.min()) for one in best if one.min() > 0.6]
+    check(f"{name}: every image is one of torchvision's", not far, far[:5])
+    found = grid[[int(one.argmin()) for one in best]]
+    check(f"{name}: drawn evenly", abs(found.mean()) < 0.15 * most and abs(found.std() - most / 3 ** 0.5) < 0.1 * most, (found.mean(), found.std()))
+
+
 def mixtures(folder, name):
     drawn(folder, name, name, MIXED)
     rows = {field: numpy.load(folder / f"{name}.{field}.npy") for field in ("x", "y")}
@@ -130,6 +144,9 @@ with scratch() as place:
     folder = pathlib.Path(place)
     compare(folder, "rand_augment", "rand_augment(picture(), ops = 1, magnitude = 9)", RandAugment(num_ops=1, magnitude=9), [9])
     compare(folder, "trivial_augment", "trivial_augment(picture())", TrivialAugmentWide(), range(31))
+    drawn_numbers(folder, "hue", "color_jitter(picture(), hue = 0.4)", lambda turn: adjust_hue(PICTURE, turn), 0.4)
+    drawn_numbers(folder, "shear", "(random_affine(picture().to(float), 0.0, shear = 20.0) + 0.5).to(u8)",
+                  lambda lean: (affine(PICTURE.float(), 0.0, [0, 0], 1.0, [lean, 0.0], InterpolationMode.BILINEAR) + 0.5).to(torch.uint8), 20.0)
     for name in ("mixup", "cutmix"):
         mixtures(folder, name)
 finish()

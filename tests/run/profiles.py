@@ -16,6 +16,9 @@ def explained(program, folder):
     result = run(program, "describe", "--plan", "--out", folder / "described")
     check("describe --plan", result.returncode == 0 and "step train, batches of 8: " in result.text and "planned for " in result.text and
           "] cross_entropy" in result.text and "rows.ltr:" in result.text and "threads meet" in result.text, result.text)
+    most, *lying = [(float(size), rest) for size, rest in re.findall(r"^ +([0-9.]+) MiB (.*)$", result.text.split("\nstep ")[1], re.M)]
+    check("describe --plan says what lies in its memory", "of them at one time" in most[1] and "rows.ltr:" in lying[0][1]
+          and lying[0][0] <= most[0] and [size for size, _ in lying[:-1]] == sorted((size for size, _ in lying[:-1]), reverse=True), (most, lying))
     lines = [line for line in result.text.splitlines() if line.startswith("  at start ")]
     check("a rule is said once", len(lines) == len(set(lines)), result.text)
     check("and keeps nothing", not (folder / "described").exists(), result.text)

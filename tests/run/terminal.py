@@ -37,7 +37,7 @@ def summaries(lists, folder):
     check("Summary=off leaves the table out, and nothing else", hidden.returncode == 0 and "stem " in shown.stdout and "trainable" in shown.stdout
           and "stem " not in hidden.stdout and "trainable" not in hidden.stdout and "train 8 samples, 2 batches" in hidden.stdout, hidden.text)
     check("the run has it all the same", "stem " in (newest(folder / "table2") / "summary.txt").read_text(), hidden.text)
-    for setting, says in (("Summary.depth=-1", "depth >= 0"), ("Summary.flops=true", "callbacks.Summary.flops"), ("ProgressBar.style=dots", "auto, bar, lines or none"),
+    for setting, says in (("Summary.depth=-1", "depth >= 0"), ("Summary.flop=true", "callbacks.Summary.flop"), ("ProgressBar.style=dots", "auto, bar, lines or none"),
                           ("ProgressBar.rate=0", "rate >= 1"), ("Summery=off", "Summary")):
         result = run(lists, "fit", "--out", folder / "refused-ui", "--set", f"callbacks.{setting}")
         check(f"{setting} is refused", result.returncode == 2 and says in result.text, result.text)

@@ -49,6 +49,8 @@ const std::vector<ast::Param>& written_params(const ast::Decl& decl);
 void check_test(Context& cx, const ast::Test& test, const ast::Decl& decl, uint32_t module);
 /// W0302, W0407: what files of the program declare and nothing reads. Nothing where there is an error.
 void check_unused_names(Context& cx);
+/// W0309: tensors that blocks and models draw when they are built, and that are neither weights nor buffers.
+void check_drawn_members(Context& cx);
 /// W0419: gradients of values by what they are not computed from.
 void check_independent_gradients(const Fn& fn, Context& cx);
 /// The step of a trainer that the name of one like `training` or `vall` means, if the model has none of that name.

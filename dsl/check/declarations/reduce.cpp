@@ -359,6 +359,29 @@ std::set<std::string> states_read(FnId fn, const Program& program) {
   return found;
 }
 
+/// A state that each batch adds to, and ranks take the mean of, hangs on how many they are. Of two such ones the quotient does not.
+void check_mean_of_sums(const Body& update, const Object& metric, Context& cx) {
+  const auto is_mean = [&](const std::string& name) {
+    return std::ranges::any_of(metric.members, [&](const Member& member) {
+      return member.kind == MemberKind::State && member.name == name && member.reduce == "mean";
+    });
+  };
+  std::vector<const Stmt*> sums;
+  for (const Stmt& stmt : update) {
+    const auto* set = stmt.get<stmt::SetMember>();
+    if (set == nullptr || !is_mean(set->name)) continue;
+    const auto* sum = cx.at(set->value).get<node::Op>();
+    if (sum == nullptr || sum->op != library::Id::Add) continue;
+    const auto* own = cx.at(sum->args[0]).get<node::Member>();
+    if (own != nullptr && own->name == set->name && cx.at(own->object).is<node::Self>()) sums.push_back(&stmt);
+  }
+  if (sums.size() != 1) return;
+  const std::string& name = sums[0]->get<stmt::SetMember>()->name;
+  cx.report(diag::mean_of_sums(sums[0]->span, name)
+                .note("of two ranks each has half of the data, and the mean of their sums is half of the sum")
+                .help("`state {}: … reduce sum`", name));
+}
+
 }  // namespace
 
 void check_sums(Context& cx, const ObjectInfo& metric, const Object& typed) {
@@ -366,6 +389,7 @@ void check_sums(Context& cx, const ObjectInfo& metric, const Object& typed) {
   const auto update = metric.fns.find("update");
   const FnId fn = update != metric.fns.end() ? update->second->index : 0;
   const std::set<std::string> read = fn == 0 ? std::set<std::string>() : states_read(fn, cx.program);
+  if (fn != 0) check_mean_of_sums(cx.program.fns[fn].body, typed, cx);
   for (const Member& member : typed.members) {
     if (member.kind != MemberKind::State || member.reduce != "sum") continue;
     check_beginning(member.value, cx);

@@ -9,7 +9,6 @@
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/call.h"
 #include "dsl/check/library/library_call.h"
-#include "dsl/library/later.h"
 #include "dsl/resolve/library.h"
 
 namespace ltr::check {
@@ -161,11 +160,6 @@ std::optional<Expr> check_listed(const ast::Expr& value, const std::string& what
     if (given.name && given.name->text == "filename") given.checked = filename_pattern(*given.value, cx);
   }
   const Symbol* symbol = cx.graph.find(scope.module, name->text);
-  // One that is declared already, or not yet; a callback of the program may be called so.
-  if (library::is_of_later_version(name->text) && (symbol == nullptr || symbol->kind == SymbolKind::Op)) {
-    cx.report(diag::not_in_this_version(name->span, "the " + what + " `" + name->text + "`"));
-    return std::nullopt;
-  }
   if (symbol != nullptr && symbol->kind == SymbolKind::Op && fn_of(cx, *symbol).result.kind == kind) {
     if (!read_receivers(fn_of(cx, *symbol).params, site)) return std::nullopt;
     Expr result = call_op(fn_of(cx, *symbol), site);

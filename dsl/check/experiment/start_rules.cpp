@@ -93,8 +93,7 @@ void check_rules(Context& cx, const Experiment& experiment, const std::vector<Ob
   std::set<std::pair<int64_t, int64_t>> told_sides;
   std::vector<diagnostics::Diagnostic> found;
   for (const Obligation& rule : rules) {
-    if (!rule.condition || rule.needs_data || rule.fate != Fate::AtStart) continue;
-    if (rule.of_data && *rule.of_data != experiment.data) continue;
+    if (!is_asked_at_start(rule, experiment)) continue;
     const Wired wired = wire(cx.at(*rule.condition), none, {}, experiment, cx.program);
     const auto holds = evaluate(wired.expr, cx.program);
     const Span asked_at = rule.use.is_empty() ? rule.span : rule.use;

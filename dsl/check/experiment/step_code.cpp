@@ -36,6 +36,9 @@ class StepCode {
     } else if (op->op == library::Id::Grad && !trains) {
       report(diag::wrong_place(expr.span, "`step " + step_.name + "` runs without gradients, and `grad` asks for one"),
              "take it in `step train`, or in a `test`");
+    } else if (op->op == library::Id::EmaUpdate && is_step_ && find_role(step_.name) != nullptr && !trains) {
+      report(diag::wrong_place(expr.span, "`step " + step_.name + "` measures weights, and `ema_update` moves some"),
+             "it stands in `step train`, behind `minimize`");
     } else if (is_text && !std::exchange(has_text_, true)) {
       report(diag::wrong_place(expr.span, "methods of text stand in maps, hooks, tests and settings"),
              "make numbers of texts in a map of the data");

@@ -70,8 +70,7 @@ struct Rule {
 std::vector<Rule> start_rules(const Experiment& experiment, const Program& program) {
   std::vector<Rule> rules;
   for (const Obligation& one : program.obligations) {
-    const bool is_of_this = !one.of_data || *one.of_data == experiment.data;
-    if (one.condition && !one.needs_data && one.fate == Fate::AtStart && is_of_this)
+    if (is_asked_at_start(one, experiment))
       rules.push_back({*one.condition, one.text, one.use.is_empty() ? one.span : one.use});
   }
   return rules;

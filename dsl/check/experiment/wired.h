@@ -24,6 +24,9 @@ Wired wire(const ExprView& expr, const Object& object, const ExprIds& arguments,
 /// The hparams whose rules rest on one of these, by their index.
 std::set<size_t> rules_about(const std::vector<std::string>& hparams, const Program& program);
 
+/// Whether a run of the experiment looks at this when it starts, and needs no data for it.
+bool is_asked_at_start(const Obligation& obligation, const Experiment& experiment);
+
 /// The setting of this name, or null.
 const SettingValue* find_setting(const std::vector<SettingValue>& settings, const std::string& name);
 

@@ -168,6 +168,7 @@ bool add_unsqueeze_cure(diagnostics::Diagnostic& diagnostic, const ExprView& lon
   const std::vector<Dim>&many = longer.type.dims, &few = shorter.type.dims;
   if (few.empty() || few.size() >= many.size() || !std::equal(few.begin(), few.end(), many.begin())) return false;
   std::string code = cx.source_text(shorter.span);
+  if (has_parts(code)) code = "(" + code + ")";
   for (size_t i = few.size(); i < many.size(); ++i) code += ".unsqueeze(" + std::to_string(i) + ")";
   diagnostic.help("dims are aligned at the right; if these are the first: `{}`", code);
   return true;

@@ -70,9 +70,11 @@ Expr check_string(const ast::Expr& expr, const ast::StrLiteral& literal, Scope& 
     const bool takes_format = type.is_error() || type.is_host_number() || type.is_tensor() || type.kind == Kind::Str ||
                               type.kind == Kind::Path;
     if (!is_printable(type) || (!takes_format && !part.format.empty())) {
+      const std::string what = type.kind == Kind::Function
+                                   ? "`" + scope.cx.source_text(value.span) + "` is a function: it"
+                                   : "a value of type " + scope.cx.text(type);
       scope.cx.report(diag::wrong_type(
-          value.span, "a value of type " + scope.cx.text(type) +
-                          (is_printable(type) ? " takes no format" : " cannot be written into a string")));
+          value.span, what + (is_printable(type) ? " takes no format" : " cannot be written into a string")));
       value = error_at(value.span);
     } else if (const auto fault =
                    type.is_error() || part.format.empty() ? std::nullopt : fault_of_format(part.format, type)) {

@@ -144,6 +144,12 @@ bool help_in_step(diagnostics::Diagnostic& diagnostic, const ast::Name& name, co
 /// `model.net` in the code of the model itself.
 bool help_in_model(diagnostics::Diagnostic& diagnostic, const ast::Name& name, const NameUse& use, const Scope& scope) {
   if (name.text != "model" || scope.owner == nullptr || scope.owner->kind != Kind::Model) return false;
+  const bool is_mode = use.field != nullptr && (use.field->text == "train" || use.field->text == "eval") &&
+                       !scope.owner->members.contains(use.field->text);
+  if (is_mode) {
+    diagnostic.help("modes follow the step: training in `step train`, evaluation everywhere else");
+    return true;
+  }
   diagnostic.help("members are named by themselves{}", use.field != nullptr ? ": `" + use.field->text + "`" : "");
   if (use.field != nullptr) diagnostic.fix({name.span.source, name.span.begin, use.field->span.begin}, "");
   return true;

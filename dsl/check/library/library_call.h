@@ -34,5 +34,7 @@ bool check_drawn_once(const ExprView& given, const std::string& param, Context& 
 using KnownDraws = std::map<FnId, bool>;
 /// Whether `fn` draws random numbers, itself or by what it calls.
 bool draws_random(const Program& program, FnId fn, KnownDraws& known);
+/// The same of an expression.
+bool draws_random(const Program& program, const ExprView& expr, KnownDraws& known);
 
 }  // namespace ltr::check

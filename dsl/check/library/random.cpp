@@ -5,8 +5,6 @@ namespace ltr::check {
 
 namespace {
 
-bool body_draws(const Program& program, const Body& body, KnownDraws& known);
-
 bool is_random_op(const node::Op& op, const Program& program) {
   const library::Function& function = library::info(op.op);
   if (function.draws == library::Draws::Never) return false;
@@ -16,22 +14,10 @@ bool is_random_op(const node::Op& op, const Program& program) {
   return rate == nullptr || rate->value != 0;
 }
 
-bool expr_draws(const Program& program, const ExprView& expr, KnownDraws& known) {
-  const auto fn_draws = [&](FnId fn) { return fn != 0 && draws_random(program, fn, known); };
-  if (const auto* op = expr.get<node::Op>(); op != nullptr && is_random_op(*op, program)) return true;
-  // What a block parameter holds is not known here.
-  if (expr.is<node::CallValue>()) return true;
-  if (const auto* call = expr.get<node::CallFn>(); call != nullptr && fn_draws(call->fn)) return true;
-  if (const auto* call = expr.get<node::CallMethod>(); call != nullptr && fn_draws(call->fn)) return true;
-  bool result = any_child(expr, [&](ExprId child) { return expr_draws(program, program.exprs[child], known); });
-  for_each_body(expr, [&](const Body& body) { result = result || body_draws(program, body, known); });
-  return result;
-}
-
 bool body_draws(const Program& program, const Body& body, KnownDraws& known) {
   bool result = false;
   for (const Stmt& stmt : body) {
-    for_each_child(stmt, [&](ExprId child) { result = result || expr_draws(program, program.exprs[child], known); });
+    for_each_child(stmt, [&](ExprId child) { result = result || draws_random(program, program.exprs[child], known); });
     for_each_body(stmt, [&](const Body& inner) { result = result || body_draws(program, inner, known); });
   }
   return result;
@@ -39,15 +25,27 @@ bool body_draws(const Program& program, const Body& body, KnownDraws& known) {
 
 }  // namespace
 
+bool draws_random(const Program& program, const ExprView& expr, KnownDraws& known) {
+  const auto fn_draws = [&](FnId fn) { return fn != 0 && draws_random(program, fn, known); };
+  if (const auto* op = expr.get<node::Op>(); op != nullptr && is_random_op(*op, program)) return true;
+  // What a block parameter holds is not known here.
+  if (expr.is<node::CallValue>()) return true;
+  if (const auto* call = expr.get<node::CallFn>(); call != nullptr && fn_draws(call->fn)) return true;
+  if (const auto* call = expr.get<node::CallMethod>(); call != nullptr && fn_draws(call->fn)) return true;
+  bool result = any_child(expr, [&](ExprId child) { return draws_random(program, program.exprs[child], known); });
+  for_each_body(expr, [&](const Body& body) { result = result || body_draws(program, body, known); });
+  return result;
+}
+
 void check_draws_nothing(const ExprView& expr, const char* what, Context& cx) {
   KnownDraws known;
-  if (expr_draws(cx.program, expr, known))
+  if (draws_random(cx.program, expr, known))
     cx.report(diag::wrong_place(expr.span, std::string(what) + " draws no random numbers"));
 }
 
 bool check_drawn_once(const ExprView& given, const std::string& param, Context& cx) {
   KnownDraws known;
-  if (!expr_draws(cx.program, given, known)) return true;
+  if (!draws_random(cx.program, given, known)) return true;
   cx.report(diag::wrong_place(given.span,
                               "`" + param + "` draws random numbers, and a default that uses it would draw others")
                 .help("give what is drawn a name first: `drawn = {}`", cx.source_text(given.span)));

@@ -84,6 +84,9 @@ Stmt check_result(const ast::Expr& result, Span span, Scope& scope) {
       }
       if (minimized.found)
         diagnostic.help("a train step gives nothing: leave it out").fix(span, "");
+      else if (is_loss && scope.info->is_manual)
+        diagnostic.help("a manual step goes backward from its loss: `backward {}`", written)
+            .fix(span, "backward " + written);
       else if (is_loss)
         diagnostic.help("a train step minimizes its loss: `minimize {}`", written).fix(span, "minimize " + written);
       else

@@ -95,6 +95,17 @@ void cure_text(diagnostics::Diagnostic& diagnostic, const ExprView& given, const
   }
 }
 
+/// `stack([stack([1, 2]), stack([3, 4])])` of `[[1, 2], [3, 4]]`.
+std::string stacked(const ExprView& list, const Context& cx) {
+  const auto* written = list.get<node::List>();
+  const bool is_nested =
+      written != nullptr && !written->elements.empty() && cx.at(written->elements[0]).type.kind == Kind::List;
+  if (!is_nested) return "stack(" + cx.source_text(list.span) + ")";
+  std::string rows;
+  for (const ExprId row : written->elements) rows += (rows.empty() ? "" : ", ") + stacked(cx.at(row), cx);
+  return "stack([" + rows + "])";
+}
+
 /// A number without the unit that is wanted, or one with a unit where a count is wanted.
 void cure_unit(diagnostics::Diagnostic& diagnostic, const ExprView& given, const Type& wanted, const Context& cx) {
   const std::string number = cx.source_text(given.span);
@@ -102,7 +113,8 @@ void cure_unit(diagnostics::Diagnostic& diagnostic, const ExprView& given, const
   const bool is_one = number == "1";
   if (const auto* quantity = given.get<node::Quantity>(); quantity != nullptr && wanted.is_host_number()) {
     const std::string count = number.substr(0, number.find_first_not_of("0123456789_.e+-"));
-    if (given.type.kind == Kind::Period) diagnostic.help("a count has no unit: `{}`", count);
+    if (given.type.kind == Kind::Period && wanted.kind == Kind::Int)
+      diagnostic.help("a count has no unit: `{}`", count);
   } else if (wanted.kind == Kind::Duration && given.type.kind == Kind::Period) {
     diagnostic.help("a time has the unit `s`, `min` or `h`, such as `30 min`");
   } else if (wanted.kind == Kind::Duration && is_written) {
@@ -260,7 +272,7 @@ void add_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given, const 
   } else if (const auto truth = wanted.is_tensor() ? bool_among_numbers(given, cx) : std::nullopt) {
     diagnostic.help("a number of each kind of element: `if {} then 1.0 else 0.0`", *truth);
   } else if (wanted.is_tensor() && have.kind == Kind::List && has_numbers) {
-    diagnostic.help("a list becomes a tensor by `stack`: `stack({})`", text);
+    diagnostic.help("a list becomes a tensor by `stack`: `{}`", stacked(given, cx));
   } else if (wanted.is_tensor() && have.is_host_number() && !wanted.dims.empty()) {
     cure_number(diagnostic, text, wanted, cx);
   } else if (wanted.is_tensor() && have.kind == Kind::Tuple) {

@@ -35,6 +35,12 @@ std::vector<std::string> far_sizes(const Scope& scope) {
   return names;
 }
 
+/// How the function of whose types `scope` is begins.
+std::string declared_as(const Scope& scope) {
+  if (scope.info == nullptr) return "fn f";
+  return (scope.info->role == FnRole::Step ? "step " : "fn ") + scope.info->name;
+}
+
 std::optional<Polynomial> dim_name(const ast::Expr& expr, const ast::NameRef& ref, Scope& scope) {
   const std::string& name = ref.name.text;
   if (const auto dim = scope.dim_names.find(name); dim != scope.dim_names.end()) return Polynomial::atom(dim->second);
@@ -55,7 +61,8 @@ std::optional<Polynomial> dim_name(const ast::Expr& expr, const ast::NameRef& re
     if (!is_near && scope.place == Place::Data && scope.info == nullptr)
       diagnostic.help("a size that differs between batches is a binder: `batch[{}{}] { … }`", binders, name);
     else if (!is_near)
-      diagnostic.help("a size that differs between calls is a binder: `fn f[{}{}](…)`", binders, name);
+      diagnostic.help("a size that differs between calls is a binder: `{}[{}{}](…)`", declared_as(scope), binders,
+                      name);
     scope.cx.report(std::move(diagnostic));
     if (scope.missing_binders == nullptr || is_near) return std::nullopt;
     // What it would have been is not known, so nothing is said about its sizes.

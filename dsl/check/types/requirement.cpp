@@ -73,7 +73,11 @@ Rests rests_on(const ExprView& rule, const Context& cx) {
       rule.is<node::StrConst>())
     return Rests::Constants;
   if (rule.is<node::Hparam>() || rule.is<node::DataMember>()) return Rests::Start;
-  if (!is_computed(rule)) return own_param(rule, cx) != nullptr ? Rests::Params : Rests::Run;
+  if (!is_computed(rule)) {
+    if (own_param(rule, cx) != nullptr) return Rests::Params;
+    // A fact of the data, as the size of a vocabulary.
+    return rule.type.is_host_number() && needs_data(rule, cx.program) ? Rests::Start : Rests::Run;
+  }
   Rests latest = Rests::Constants;
   for_each_child(rule, [&](ExprId part) { latest = std::max(latest, rests_on(cx.at(part), cx)); });
   return latest;

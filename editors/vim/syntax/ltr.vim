@@ -66,17 +66,17 @@ syntax keyword ltrBlock BinaryAveragePrecision BinaryCalibrationError BinaryCohe
 syntax keyword ltrBlock BinaryF1Score BinaryFBetaScore BinaryHammingDistance BinaryJaccardIndex
 syntax keyword ltrBlock BinaryMatthewsCorrCoef BinaryPrecision BinaryRecall BinarySpecificity BinaryStatScores
 syntax keyword ltrBlock CalibrationError ChannelShuffle CharErrorRate Checkpoint CircularPad1d CircularPad2d
-syntax keyword ltrBlock CircularPad3d CohenKappa ConfusionMatrix ConstantPad1d ConstantPad2d ConstantPad3d
-syntax keyword ltrBlock Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d CosineSimilarity
-syntax keyword ltrBlock CriticalSuccessIndex CrossAttention Csv DeviceStats DiceScore Dropout Dropout1d
-syntax keyword ltrBlock Dropout2d Dropout3d EarlyStop EditDistance Ema Embedding EmbeddingBag ExactMatch
-syntax keyword ltrBlock ExplainedVariance F1Score FBetaScore Flatten Fold FrechetDistance FreezeUntil GRU
-syntax keyword ltrBlock GRUCell GradNorm GroupNorm HammingDistance Histograms Identity ImageGrid InstanceNorm
-syntax keyword ltrBlock JaccardIndex JensenShannonDivergence KLDivergence KendallRankCorrCoef LBFGS LSTM
-syntax keyword ltrBlock LSTMCell Lamb Lars LayerNorm Linear Lion LocalResponseNorm LogCoshError LrMonitor
-syntax keyword ltrBlock MatchErrorRate MatthewsCorrCoef MaxMetric MaxPool1d MaxPool2d MaxPool3d
-syntax keyword ltrBlock MeanAbsoluteError MeanAbsolutePercentageError MeanIoU MeanMetric MeanSquaredError
-syntax keyword ltrBlock MeanSquaredLogError MinMetric MinkowskiDistance Mlflow
+syntax keyword ltrBlock CircularPad3d CohenKappa Comet ConfusionMatrix ConstantPad1d ConstantPad2d
+syntax keyword ltrBlock ConstantPad3d Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d
+syntax keyword ltrBlock CosineSimilarity CriticalSuccessIndex CrossAttention Csv DeviceStats DiceScore Dropout
+syntax keyword ltrBlock Dropout1d Dropout2d Dropout3d EarlyStop EditDistance Ema Embedding EmbeddingBag
+syntax keyword ltrBlock ExactMatch ExplainedVariance F1Score FBetaScore Flatten Fold FrechetDistance
+syntax keyword ltrBlock FreezeUntil GRU GRUCell GradNorm GroupNorm HammingDistance Histograms Identity
+syntax keyword ltrBlock ImageGrid InstanceNorm JaccardIndex JensenShannonDivergence Jsonl KLDivergence
+syntax keyword ltrBlock KendallRankCorrCoef LBFGS LSTM LSTMCell Lamb Lars LayerNorm Linear Lion
+syntax keyword ltrBlock LocalResponseNorm LogCoshError LrMonitor MatchErrorRate MatthewsCorrCoef MaxMetric
+syntax keyword ltrBlock MaxPool1d MaxPool2d MaxPool3d MeanAbsoluteError MeanAbsolutePercentageError MeanIoU
+syntax keyword ltrBlock MeanMetric MeanSquaredError MeanSquaredLogError MinMetric MinkowskiDistance Mlflow
 syntax keyword ltrBlock MultiScaleStructuralSimilarityIndexMeasure MultiheadAttention MultilabelAUROC
 syntax keyword ltrBlock MultilabelAccuracy MultilabelAveragePrecision MultilabelConfusionMatrix
 syntax keyword ltrBlock MultilabelExactMatch MultilabelF1Score MultilabelFBetaScore MultilabelHammingDistance
@@ -93,7 +93,7 @@ syntax keyword ltrBlock SpikeGuard StatScores StochasticDepth StopOnSignal Struc
 syntax keyword ltrBlock SumMetric Summary Swa SymmetricMeanAbsolutePercentageError SyncBatchNorm TensorBoard
 syntax keyword ltrBlock Throughput Timer TotalVariation Transformer TransformerDecoder TransformerDecoderLayer
 syntax keyword ltrBlock TransformerEncoder TransformerEncoderLayer TweedieDevianceScore Unfold Unfreeze
-syntax keyword ltrBlock Upsample Upsample1d Upsample3d WeightedMeanAbsolutePercentageError WordErrorRate
+syntax keyword ltrBlock Upsample Upsample1d Upsample3d Wandb WeightedMeanAbsolutePercentageError WordErrorRate
 syntax keyword ltrBlock WordInfoLost WordInfoPreserved ZeroPad1d ZeroPad2d ZeroPad3d bert convnext_base
 syntax keyword ltrBlock convnext_small convnext_tiny distilbert efficientnet forecaster gpt2 image_classifier
 syntax keyword ltrBlock language_model lenet llama lstm_forecaster mlp mobilenet_v2 resnet18 resnet34 resnet50

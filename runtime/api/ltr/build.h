@@ -125,6 +125,11 @@ LTR_EXPORT void add_experiment(Program& program, const char* name, const char* d
                                const char* topology, void (*resolve)(Settings&), Data* (*make_data)(Settings&),
                                Model* (*make_model)(Settings&, Data&, Scope), void (*list_callbacks)(Settings&),
                                const Location& at);
+/// What the experiment that was added last costs.
+LTR_EXPORT void add_costs(Program& program, std::initializer_list<LayerCost> layers, double forward, double backward,
+                          std::initializer_list<SizedBy> sized_by);
+/// What the experiment that was added last computes.
+LTR_EXPORT void add_semantic_hash(Program& program, const char* hash);
 using StepFunction = void (*)(Model& model, Context& cx, const Batch& batch, const std::vector<Value>& params);
 /// A step of the experiment that was added last; `add_param` a param of the step that was added last.
 LTR_EXPORT void add_step(Program& program, const char* name, Role role, StepFunction run,

@@ -503,9 +503,9 @@ LTR_EXPORT std::tuple<Tensor, Tensor> cutmix(const Tensor& images, const Tensor&
 
 // ---- stdlib/vision/images.ltr
 
-/// Rotation by at most `degrees`, shifts of at most `translate` of width and height, a factor in `scale`; bilinear,
-/// black outside. As torchvision's RandomAffine.
-LTR_EXPORT Tensor random_affine(const Tensor& image, double degrees, double translate, const std::tuple<double, double>& scale);
+/// Rotation by at most `degrees`, shifts of at most `translate` of width and height, a factor in `scale`, rows that lean by at most
+/// `shear` degrees; bilinear, black outside. As torchvision's RandomAffine.
+LTR_EXPORT Tensor random_affine(const Tensor& image, double degrees, double translate, const std::tuple<double, double>& scale, double shear);
 /// Images side by side, `columns` to a row, two black pixels apart. As torchvision's make_grid.
 LTR_EXPORT Tensor image_grid(const Tensor& images, int64_t columns);
 /// Writes a PNG file of an image with values in 0 to 1; makes missing folders.
@@ -535,8 +535,9 @@ LTR_EXPORT Tensor to_float(const Tensor& image);
 LTR_EXPORT Tensor normalize(const Tensor& image, const Floats& mean, const Floats& std);
 /// 0.2989 red + 0.587 green + 0.114 blue, in `channels` equal channels.
 LTR_EXPORT Tensor grayscale(const Tensor& image, int64_t channels);
-/// Brightness, contrast and saturation times a factor in [1 - x, 1 + x], in random order.
-LTR_EXPORT Tensor color_jitter(const Tensor& image, double brightness, double contrast, double saturation);
+/// Brightness, contrast and saturation times a factor in [1 - x, 1 + x], and all colours turned by a part of the circle in
+/// [-hue, hue], in random order. As torchvision's ColorJitter.
+LTR_EXPORT Tensor color_jitter(const Tensor& image, double brightness, double contrast, double saturation, double hue);
 /// Weighted means over `kernel` × `kernel` pixels, mirrored at the borders. `kernel` is odd.
 LTR_EXPORT Tensor gaussian_blur(const Tensor& image, int64_t kernel, double sigma);
 /// Every channel stretched to the whole range.

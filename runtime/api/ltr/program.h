@@ -143,6 +143,20 @@ struct BlockInfo {
   bool is_recomputed;  ///< a topology names it in `recompute at`: its calls can be made again in the backward pass
 };
 
+/// What the code of one block takes in the train step.
+struct LayerCost {
+  const char* path;
+  const char* output;  ///< sizes of its result, `[B, 10]`; "" if the step does not call it
+  int64_t weights;
+  double flops;  ///< of the forward pass, for each record; -1: not known
+};
+
+/// An hparam that sizes hang on, and its value as the compiler had it.
+struct SizedBy {
+  const char* hparam;
+  const char* value;
+};
+
 struct ExperimentInfo {
   const char* name;
   const char* data;
@@ -158,6 +172,11 @@ struct ExperimentInfo {
   void (*list_callbacks)(Settings& settings);
   std::vector<StepInfo> steps;
   Location location;
+  // As the compiler counted, with what the program says for its settings:
+  std::vector<LayerCost> layers;
+  double forward_flops = -1, backward_flops = -1;  ///< of a train step, for each record; -1: not known
+  std::vector<SizedBy> sized_by;
+  const char* semantic_hash = "";  ///< of what it computes, as `ltrc lock` has it
 };
 
 /// What `overfit(model, data, steps)` needs of a pair.

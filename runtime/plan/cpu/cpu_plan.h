@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "runtime/plan/cpu/arena.h"
+#include "runtime/plan/cpu/place.h"
 #include "runtime/plan/cpu/schedule.h"
 #include "runtime/plan/cpu/stopwatch.h"
 #include "runtime/plan/reference.h"
@@ -49,6 +50,8 @@ class CpuPlan {
   std::vector<CallSpan> spans() const;
   /// One line for each phase and call.
   Str text() const;
+  /// What lies in its memory when most of it is needed, the largest first, with the lines that made it.
+  Str memory_text() const;
 
  private:
   struct Planned {
@@ -58,6 +61,7 @@ class CpuPlan {
 
   void keep_what_is_read(std::vector<std::vector<Item>>& items, const std::vector<Stretch>& stretches);
   void place_values(const std::vector<Stretch>& stretches);
+  void note_most(const std::vector<Lifetime>& lifetimes, const std::vector<const Call*>& writers);
   bool run_calls(const Phase* begin, const Phase* end);
   void run_chain(const Phase& phase, const Chain& chain, const Part& whole) const;
   void run_node(size_t node);
@@ -74,6 +78,11 @@ class CpuPlan {
   char* base_ = nullptr;                             ///< of the arena in this run
   std::vector<std::pair<ValueId, int64_t>> placed_;  ///< roots, and where they lie
   int64_t memory_bytes_ = 0, scratch_bytes_ = 0;
+  struct Lying {
+    int64_t bytes;
+    const Call* writer;
+  };
+  std::vector<Lying> most_;  ///< what is there at one time when that is the most
   std::vector<char*> memory_;
   std::unordered_map<ValueId, at::Tensor> views_;
   std::vector<std::pair<ValueId, const Tensor*>> given_;

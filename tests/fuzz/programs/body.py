@@ -123,7 +123,8 @@ class Body:
             env[name] = lambda given: body.value({**kept, "q": given})
 
         self.do(f"{name} = q => {body.text}", define)
-        kind = ("fn", (params[0],), result, True)
+        # Its code is read with the type of what it is given, so that is the one that was thought of.
+        kind = ("fn", (params[0],), result, True, "exact")
         self.exprs.scope[name] = kind
         self.own[name] = kind
 

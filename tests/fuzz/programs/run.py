@@ -55,7 +55,7 @@ def refusal(source):
 
 def failure(source, program):
     """(what is wrong, text) with the program in C++ and in motion."""
-    result = run(LTRC, "build", source, "-O", 0, "-o", program)
+    result = run(LTRC, "build", source, "-o", program)
     if result.returncode != 0:
         return "its C++ does not compile" if result.returncode == 70 else f"build ends with {result.returncode}", result.text
     result = run(program, "__tests")

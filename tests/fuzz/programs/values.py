@@ -117,7 +117,8 @@ def literal(kind, value):
 
 
 class Expressions:
-    """`scope` is {name: type} of what may be read; a function is ("fn", params, result, is_pipeable)."""
+    """`scope` is {name: type} of what may be read; a function is ("fn", params, result, is_pipeable), one without types of its own
+    ("fn", …, "exact")."""
 
     def __init__(self, random, scope=None, uses_item=True):
         self.random = random
@@ -225,7 +226,8 @@ class Expressions:
         return kind
 
     def call(self, name, of, depth):
-        given = [self.fitting(kind, depth - 2) for kind in of[1]]
+        give = self.make if of[-1] == "exact" else self.fitting
+        given = [give(kind, depth - 2) for kind in of[1]]
         texts = [one.text for one in given]
         if of[3] and self.random.random() < 0.3:
             text = f"({texts[0]} |> {name}({', '.join(texts[1:])}))" if len(texts) > 1 else f"({texts[0]} |> {name})"

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "dsl/check/declarations/data_logic/data_logic.h"
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/call.h"
@@ -96,7 +98,12 @@ Expr rule_table(const FnInfo& op, CallSite& site) {
 Expr rule_synthetic(const FnInfo&, CallSite& site) {
   Scope& scope = site.scope;
   if (site.given.size() != 2) {
-    scope.cx.report(diag::wrong_argument(site.name_span, "`synthetic` is written `synthetic(1000, make)`"));
+    diagnostics::Diagnostic diagnostic =
+        diag::wrong_argument(site.name_span, "`synthetic` is written `synthetic(1000, make)`");
+    const bool has_seed =
+        std::ranges::any_of(site.given, [](const Given& one) { return one.name && one.name->text == "seed"; });
+    if (has_seed) diagnostic.help("what `make` draws follows the seed of the run, `seed` in the `trainer`");
+    scope.cx.report(std::move(diagnostic));
     return error_at(site.span);
   }
   Expr count = check_given(site.given[0], scope);
