@@ -85,11 +85,11 @@ std::string CometUpload::send(const char* method, const std::string& path, std::
                               const std::string& type) {
   // A file may take longer than a word.
   const double limit_s = limit_s_ + double(body.size()) / 1e6;
-  // The service wants the key alone, without the scheme that `token` has: a header of its own, in the lines of this one.
   const HttpAnswer answer = send_http({.method = method,
                                        .url = settings_.url + "/api/rest/v2/write/experiment/" + path,
                                        .body = body,
-                                       .type = type + "\r\nAuthorization: " + key_},
+                                       .type = type,
+                                       .authorization = key_},
                                       limit_s, is_called_off_);
   if (answer.status == 0) throw CometError(0, answer.problem);
   ++answers_;

@@ -64,7 +64,9 @@ HttpAnswer send_http(const HttpMessage& message, double limit_s, const std::atom
   // Nobody waits for a server to ask for the body.
   curl_slist* headers = lib.append(nullptr, "Expect:");
   headers = lib.append(headers, ("Content-Type: " + message.type).c_str());
-  if (!message.token.empty()) {
+  if (!message.authorization.empty()) {
+    headers = lib.append(headers, ("Authorization: " + message.authorization).c_str());
+  } else if (!message.token.empty()) {
     headers = lib.append(headers, ("Authorization: Bearer " + message.token).c_str());
   } else if (!message.user.empty()) {
     lib.set(handle, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);

@@ -23,6 +23,7 @@ struct HttpMessage {
   std::string type = "application/json";
   std::string user, password;  ///< secrets; "" for none
   std::string token;           ///< likewise, in place of both
+  std::string authorization;   ///< likewise, in place of all: what the header says, without a scheme of ours
 };
 
 /// Sends `message`. It takes `limit_s` at most, less once `is_called_off`. Other protocols than HTTP and other places than that one are

@@ -135,20 +135,22 @@ ir::Module to_ir(Compilation& compilation, const std::string& dump_after, std::s
 
 namespace {
 
-/// The tables with what each experiment computes, as `ltrc lock` hashes it.
-std::shared_ptr<const ir::Tables> with_hashes(const ir::Module& module) {
-  ir::Tables tables = *module.tables;
+/// Gives each experiment the hash of what it computes, as `ltrc lock` has it.
+void add_hashes(const ir::Module& module, ir::Tables& tables) {
   const std::vector<Canonical> forms = canonical_forms(module);
   for (size_t i = 0; i < forms.size(); ++i) tables.experiments[i].semantic_hash = forms[i].hash();
-  return std::make_shared<const ir::Tables>(std::move(tables));
 }
 
 }  // namespace
 
 std::string to_cpp(Compilation& compilation, ir::Module& module) {
-  module.tables = timed(compilation, "hashes", [&] { return with_hashes(module); });
   const std::string file = compilation.graph->modules[0].path;
-  module.tables = timed(compilation, "costs", [&] { return with_costs(*module.tables, *compilation.program, file); });
+  module.tables = timed(compilation, "costs", [&] {
+    const auto tables = std::make_shared<ir::Tables>(*module.tables);
+    add_hashes(module, *tables);
+    add_costs(*compilation.program, file, *tables);
+    return tables;
+  });
   return timed(compilation, "emit", [&] { return emit::emit(module, compilation.program->name + ".cpp"); });
 }
 

@@ -82,8 +82,7 @@ bool hangs_on(const ir::CostInfo& costs, const check::Hparam& hparam, const Valu
 
 }  // namespace
 
-std::shared_ptr<const ir::Tables> with_costs(ir::Tables tables, const check::Program& program,
-                                             const std::string& file) {
+void add_costs(const check::Program& program, const std::string& file, ir::Tables& tables) {
   elaborate::Options options;
   options.most_operations = kMostOperations;
   std::map<std::string, elaborate::Size> counted;
@@ -106,7 +105,6 @@ std::shared_ptr<const ir::Tables> with_costs(ir::Tables tables, const check::Pro
         info->costs.rests_on.emplace_back(hparam.name, setting_text(value->second));
     }
   }
-  return std::make_shared<const ir::Tables>(std::move(tables));
 }
 
 }  // namespace ltr::driver

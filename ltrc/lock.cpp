@@ -23,6 +23,7 @@
 #include "ltrc/exit_code.h"
 #include "ltrc/read_places.h"
 #include "ltrc/source_files.h"
+#include "runtime/tables/named_files.h"
 
 namespace ltr::driver {
 
@@ -37,21 +38,6 @@ constexpr int kLockVersion = 1;
 constexpr int kNotTold = kUsage;
 
 // ---- where they are
-
-/// What `root` of named data is searched for, as the run does.
-struct NamedFiles {
-  const char* source;
-  const char* name;
-  const char* folder;
-  const char* train;
-  const char* test;
-};
-constexpr NamedFiles kNamed[] = {
-    {"mnist", "mnist", ".", "train-*-idx?-ubyte*", "t10k-*-idx?-ubyte*"},
-    {"fashion_mnist", "fashion-mnist", ".", "train-*-idx?-ubyte*", "t10k-*-idx?-ubyte*"},
-    {"cifar10", "cifar10", "cifar-10-batches-bin", "data_batch_?.bin", "test_batch.bin"},
-    {"cifar100", "cifar100", "cifar-100-binary", "train.bin", "test.bin"},
-};
 
 std::string shared_data() {
   const char* folder = std::getenv("LTR_DATA_DIR");
@@ -78,28 +64,34 @@ std::vector<fs::path> candidates(const ReadPlace& read, const fs::path& program,
   const fs::path beside = fs::path(written_in).parent_path() / *read.path, of_program = program / *read.path;
   std::vector<fs::path> all = {*read.path, beside, of_program};
   if (read.is_weights) all = {beside, of_program, *read.path};
-  for (const NamedFiles& named : kNamed) {
-    if (read.source != named.source) continue;
-    if (const std::string shared = shared_data(); !shared.empty()) all.push_back(fs::path(shared) / named.name);
-    all.push_back(fs::path("data") / named.name);
+  if (const NamedFiles* named = find_named_files(read.source)) {
+    if (const std::string shared = shared_data(); !shared.empty()) all.push_back(fs::path(shared) / named->data);
+    all.push_back(fs::path("data") / named->data);
   }
   return all;
+}
+
+/// Those of `named` at the root `place`, of which each may be packed, or lie in the folder that it came in.
+std::vector<std::string> found_named(const NamedFiles& named, const ReadPlace& read, const fs::path& place) {
+  std::vector<std::string> found;
+  std::error_code failed;
+  for (const bool is_train : {true, false}) {
+    if (read.is_train.value_or(is_train) != is_train) continue;
+    for (const std::string& name : named.files(is_train)) {
+      for (const fs::path& file : {place / name, place / (name + ".gz"), place / named.folder / name}) {
+        if (!fs::is_regular_file(file, failed)) continue;
+        found.push_back(file.string());
+        break;
+      }
+    }
+  }
+  return found;
 }
 
 /// The files, folders or patterns that are read at `place`; none if nothing is there.
 std::vector<std::string> found_at(const ReadPlace& read, const fs::path& place) {
   std::error_code failed;
-  const auto* named = std::ranges::find(kNamed, read.source, &NamedFiles::source);
-  if (named != std::end(kNamed)) {
-    std::vector<std::string> files;
-    for (const fs::path& folder : {place, place / named->folder}) {
-      if (!files.empty()) break;
-      if (read.is_train.value_or(true)) files = doors::files_of_pattern((folder / named->train).string());
-      if (read.is_train.value_or(false)) continue;
-      for (std::string& one : doors::files_of_pattern((folder / named->test).string())) files.push_back(std::move(one));
-    }
-    return files;
-  }
+  if (const NamedFiles* named = find_named_files(read.source)) return found_named(*named, read, place);
   std::string path = place.string();
   // `model.pt#NAME` is a part of a file.
   if (read.is_weights && !fs::exists(path, failed)) path = path.substr(0, path.rfind('#'));

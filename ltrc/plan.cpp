@@ -14,6 +14,7 @@
 #include "ltrc/commands.h"
 #include "ltrc/exit_code.h"
 #include "ltrc/layer_rows.h"
+#include "runtime/tables/flops_text.h"
 #include "runtime/tables/roles.h"
 
 namespace ltr::driver {
@@ -40,10 +41,6 @@ std::string scaled(double value, double base, const std::vector<std::string>& un
   }
   return unit == 0 ? fmt::format("{:.0f} {}", value, units[unit]) : fmt::format("{:.4g} {}", value, units[unit]);
 }
-std::string flops_text(double flops) {
-  return scaled(flops, 1000, {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP"});
-}
-
 /// `--set NAME=VALUE`; false after a message.
 bool read_set(const std::string& given, const check::Program& program, elaborate::Options& options,
               TopologySets& topology) {

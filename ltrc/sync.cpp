@@ -79,9 +79,6 @@ int run_sync(const SyncOptions& options) {
       const auto wrong = server.empty() ? std::nullopt : wrong_tracking_address(server);
       if (wrong) return refuse(fmt::format("{}/sync/{} {}", options.run, name, *wrong));
     }
-    const char* key = std::getenv("COMET_API_KEY");
-    const auto wrong_key = doors::CometUpload::wrong_key(key == nullptr ? "" : key);
-    if (comet && wrong_key) return refuse("COMET_API_KEY of the environment " + *wrong_key);
     if (!take_lock(options.run)) return refuse(options.run + " is in use: its process sends by itself");
     const std::atomic<bool> is_called_off = false;
     int code = kOk;
@@ -90,7 +87,11 @@ int run_sync(const SyncOptions& options) {
           code, send_to<doors::MlflowError>(mlflow->uri, options.run,
                                             doors::MlflowUpload(options.run, *mlflow, kRequestLimit_s, is_called_off)));
     }
-    if (comet) {
+    const char* key = std::getenv("COMET_API_KEY");
+    const auto wrong_key = doors::CometUpload::wrong_key(key == nullptr ? "" : key);
+    if (comet && wrong_key) {
+      code = refuse("COMET_API_KEY of the environment " + *wrong_key);
+    } else if (comet) {
       code = std::max(code, send_to<doors::CometError>(
                                 comet->url, options.run,
                                 doors::CometUpload(options.run, *comet, key, kRequestLimit_s, is_called_off)));

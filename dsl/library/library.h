@@ -129,6 +129,7 @@ struct Function {
   bool reads_batches = false;
   bool watches_steps = false;
   bool shows_rounds = false;
+  bool is_single = false;
   Periods periods = Periods::AnyPeriod;
   Id calls = Id::None;
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "runtime/settings/value_text.h"
+#include "runtime/tables/flops_text.h"
 #include "runtime/tensor/handle.h"
 
 namespace ltr::cli {
@@ -78,14 +79,6 @@ std::vector<BlockEntry> rows_of(const ModelRoot& root, int64_t levels) {
   return levels == 1 || rows.empty() ? rows : level_of(blocks, std::min(depth + levels - 2, deepest));
 }
 
-/// `28.9 MFLOP`
-Str flops_text(double flops) {
-  constexpr const char* kUnits[] = {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"};
-  size_t unit = 0;
-  for (; flops >= 1000 && unit + 1 < std::size(kUnits); ++unit) flops /= 1000;
-  return unit == 0 ? fmt::format("{:.0f} {}", flops, kUnits[unit]) : fmt::format("{:.4g} {}", flops, kUnits[unit]);
-}
-
 struct Row {
   BlockEntry block;
   Str output;
@@ -110,34 +103,29 @@ Row counted(const BlockEntry& block, const std::vector<LayerCost>& layers) {
   return row;
 }
 
-/// How to learn what stands there with the sizes that the compiler counted with.
-Str plan_command(const Start& start) {
-  Str command = fmt::format("ltrc plan {}.ltr", start.program.name);
-  if (start.experiment->name != Str(start.program.name)) command += fmt::format(" {}", start.experiment->name);
-  for (const Resolved& setting : start.settings.resolved()) {
-    for (const SizedBy& one : start.experiment->sized_by) {
-      if (setting.path == one.hparam && show(setting.value) != one.value)
-        command += fmt::format(" --set {}={}", setting.path, show(setting.value));
-    }
-  }
-  return command;
-}
-
 }  // namespace
 
-bool has_counted_sizes(const Start& start) {
+Str why_not_counted(const Start& start) {
+  Str changed;
   for (const Resolved& setting : start.settings.resolved()) {
     const bool is_own = setting.path.starts_with("data.") || setting.path.starts_with("model.");
-    if (is_own && setting.from != "default" && setting.from != "experiment") return false;
+    const bool may_size = setting.type != "float" && setting.type != "path";
+    if (is_own && may_size && setting.from != "default" && setting.from != "experiment")
+      return fmt::format("they are not counted with `{}` given", setting.path);
     for (const SizedBy& one : start.experiment->sized_by) {
-      if (setting.path == one.hparam && show(setting.value) != one.value) return false;
+      if (setting.path == one.hparam && show(setting.value) != one.value)
+        changed += fmt::format(" --set {}={}", setting.path, show(setting.value));
     }
   }
+  if (!changed.empty())
+    return fmt::format("ltrc plan {}.ltr {}{}", start.program.name, start.experiment->name, changed);
   const std::vector<BlockEntry> blocks = start.root->blocks();
-  return std::ranges::all_of(start.experiment->layers, [&](const LayerCost& layer) {
+  for (const LayerCost& layer : start.experiment->layers) {
     const auto block = std::ranges::find(blocks, Str(layer.path), &BlockEntry::path);
-    return block == blocks.end() || block->all_weights == layer.weights;
-  });
+    if (block != blocks.end() && block->all_weights != layer.weights)
+      return fmt::format("{} has other weights than when the program was built", layer.path);
+  }
+  return start.experiment->layers.empty() ? "nothing was counted" : "";
 }
 
 WeightSums weight_sums(const ModelRoot& root) {
@@ -169,7 +157,8 @@ Str model_table(const Start& start) {
   const Value* flops = summary != nullptr ? summary->find("flops") : nullptr;
   const ExperimentInfo& experiment = *start.experiment;
   const bool wants_costs = !experiment.layers.empty() && (flops == nullptr || flops->as_bool());
-  const bool has_costs = wants_costs && has_counted_sizes(start);
+  const Str missing = wants_costs ? why_not_counted(start) : "";
+  const bool has_costs = wants_costs && missing.empty();
   std::vector<Row> rows;
   for (const BlockEntry& block : rows_of(*start.root, depth != nullptr ? depth->as_int() : 1))
     rows.push_back(has_costs ? counted(block, experiment.layers) : Row{block, "", ""});
@@ -199,8 +188,7 @@ Str model_table(const Start& start) {
     out += fmt::format(" · a sample takes {} forward, {} backward", flops_text(experiment.forward_flops),
                        flops_text(experiment.backward_flops));
   out += "\n";
-  if (wants_costs && !has_costs && !rows.empty())
-    out += fmt::format("  sizes and FLOPs with these settings: {}\n", plan_command(start));
+  if (!missing.empty() && !rows.empty()) out += fmt::format("  sizes and FLOPs: {}\n", missing);
   return out;
 }
 

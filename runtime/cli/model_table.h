@@ -17,9 +17,9 @@ WeightSums weight_sums(const ModelRoot& root);
 /// Bytes of the states that optimizers keep.
 double optimizer_bytes(const ModelRoot& root);
 
-/// Whether the sizes of this run are those that the compiler counted with: the hparams that they hang on are the same, no setting of
-/// data or model is given by itself, and each block has as many weights.
-bool has_counted_sizes(const Start& start);
+/// Why the sizes of this run may not be those that the compiler counted with, or the command that counts them: an hparam that they hang on
+/// is another, a setting of data or model is given by itself, or a block has other weights. "" if they are.
+Str why_not_counted(const Start& start);
 
 /// The table of layers, as deep as `Summary` says, with the line of weights. What the compiler counted, sizes of results and
 /// FLOPs, stands there if this run has the sizes that it counted with.

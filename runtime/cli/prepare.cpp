@@ -353,7 +353,7 @@ RunRequest Start::request(Progress& progress) {
                  .flags = flags,
                  .ranks = ranks};
   for (const Str& note : root->state().notes) progress.notice(note);
-  if (has_counted_sizes(*this) && experiment->backward_flops >= 0)
+  if (experiment->backward_flops >= 0 && why_not_counted(*this).empty())
     out.flops = experiment->forward_flops + experiment->backward_flops;
   out.workers = workers;
   out.prefetch = prefetch;

@@ -43,6 +43,8 @@ class Logger {
   virtual void matrix(int64_t step, double time, const Str& tag, const std::vector<std::vector<double>>& rows);
   virtual void flush();
   virtual void close();
+  /// Whether records wait that it could not write: then a call that has nothing to write does not say that it works.
+  virtual bool is_waiting() const { return false; }
   /// Records that it gave up although it said that they wait (`Waiting`).
   virtual int64_t dropped() const;
 };

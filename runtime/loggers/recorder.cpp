@@ -97,6 +97,7 @@ struct Recorder::Impl {
   void call(Sink& sink, const Item& item) const {
     try {
       item.action(*sink.logger);
+      if (sink.logger->is_waiting()) return;
       if (std::exchange(sink.has_failed, false) && !std::exchange(sink.is_told_better, true)) {
         tell(sink, fmt::format("works again{}", lost_text(sink, "; {} records are lost")));
       }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <system_error>
 
 #include "doors/wandb_file.h"
 #include "runtime/api/error.h"
@@ -26,6 +27,7 @@ class WandbLogger : public Logger {
   void event(int64_t, double, const Str&, const Str&) override { write(); }
   void flush() override { write(); }
   void close() override { write(); }
+  bool is_waiting() const override { return is_waiting_; }
 
  private:
   void write_soon() {
@@ -36,13 +38,16 @@ class WandbLogger : public Logger {
     written_ = std::chrono::steady_clock::now();
     try {
       folder_.write_all();
+      is_waiting_ = false;
     } catch (const std::system_error& error) {
+      is_waiting_ = true;
       throw Waiting(error.code(), folder_.path());
     }
   }
 
   doors::WandbFolder folder_;
   std::chrono::steady_clock::time_point written_ = std::chrono::steady_clock::now();
+  bool is_waiting_ = false;
 };
 
 }  // namespace

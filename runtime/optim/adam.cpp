@@ -39,9 +39,7 @@ class Adam : public Rule {
  private:
   bool update_elements(const Update& up) const {
     if (!fits_kernel(up)) return false;  // the counts of steps lie with the weights, maybe where the host cannot read
-    const Decay by_weight{.sign = maximize_ ? -1.0F : 1.0F,
-                          .l2 = float(decoupled_ ? 0 : weight_decay),
-                          .shrink = float(decoupled_ ? 1 - up.lr * weight_decay : 1)};
+    const Decay by_weight = decoupled_ ? shrinking(maximize_, up.lr) : decay(maximize_);
     // Weights that move together count the same updates, but for those that did not always.
     const double first = double(*up.steps[0].const_data_ptr<float>());
     const AdamNumbers numbers = at_step(first, up.lr);
@@ -104,11 +102,7 @@ class AdamLike : public Rule {
   virtual bool move_elements(const Update&, size_t, double) { return false; }
   virtual void move(const Update& up, size_t i, const at::Tensor& grad, double step) = 0;
 
-  Decay by_weight(double rate) const {
-    Decay by = decay(maximize_);
-    if (decoupled_) by = {.sign = by.sign, .l2 = 0, .shrink = float(1 - rate * weight_decay)};
-    return by;
-  }
+  Decay by_weight(double rate) const { return decoupled_ ? shrinking(maximize_, rate) : decay(maximize_); }
 
   /// First and second moment take in `grad`.
   void average(const Update& up, size_t i, const at::Tensor& grad) const {

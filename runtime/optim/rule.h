@@ -101,6 +101,10 @@ class Rule {
   /// Weight decay as a part of the gradient: for kernels, and as an op.
   at::Tensor decayed(const at::Tensor& grad, const at::Tensor& weight, bool maximize) const;
   Decay decay(bool maximize) const { return {.sign = maximize ? -1.0F : 1.0F, .l2 = float(weight_decay)}; }
+  /// Likewise where it makes weights smaller by themselves, at this rate.
+  Decay shrinking(bool maximize, double rate) const {
+    return {.sign = maximize ? -1.0F : 1.0F, .shrink = float(1 - rate * weight_decay)};
+  }
 };
 
 /// The 2-norm of `tensor` as f64[] on its device.

@@ -5,15 +5,18 @@ a service that fails or is away costs a warning, and `ltrc sync` sends the rest.
 Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these.
 """
 import collections
+import csv
 import http.server
 import json
 import os
 import pathlib
+import signal
 import sys
 import threading
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
-from harness import LTRC, build, check, finish, newest, run, scratch
+from harness import LTRC, build, check, finish, interrupt, newest, run, scratch
 from points import model, source
 
 KEY = "aVerySecretKey42"
@@ -28,11 +31,38 @@ experiment followed {
 """
 
 
+# What the service documents for each path: fields and their types; one with `_` behind it may be absent.
+FIELDS = {
+    "create": {"workspaceName": str, "projectName": str, "experimentName": str},
+    "metric": {"experimentKey": str, "metricName": str, "metricValue": (int, float, str), "step": int, "epoch_": int, "timestamp": int},
+    "parameter": {"experimentKey": str, "parameterName": str, "parameterValue": str, "timestamp": int},
+    "log-other": {"experimentKey": str, "key": str, "value": str, "timestamp": int},
+    "tags": {"experimentKey": str, "addedTags": list},
+    "git/metadata": {"experimentKey": str, "parent": str, "branch": str, "origin": str},
+    "set-start-end-time": {"experimentKey": str, "startTimeMillis_": int, "endTimeMillis_": int},
+}
+
+
+def faults(path, body):
+    """Where a request is not what the service documents."""
+    name, _, query = path.partition("?")
+    if name in ("set-status", "upload-asset"):
+        return [] if query.startswith("experimentKey=k1") else [path]
+    if name not in FIELDS:
+        return [f"unknown path {path}"]
+    told, known = json.loads(body), {field.rstrip("_"): kind for field, kind in FIELDS[name].items()}
+    wrong = [f"{name}: {field} = {value!r}" for field, value in told.items() if field not in known or not isinstance(value, known[field]) or isinstance(value, bool)]
+    wrong += [f"{name}: {field} is missing" for field in FIELDS[name] if not field.endswith("_") and field not in told]
+    if name == "metric" and isinstance(told.get("metricValue"), str) and told["metricValue"] not in ("NaN", "Infinity", "-Infinity"):
+        wrong.append(f"metric: {told}")
+    return wrong
+
+
 class Server(http.server.ThreadingHTTPServer):
     """What it was asked, in order; the first requests for a path in `fails` are answered with that status."""
 
     def __init__(self):
-        self.asked, self.fails = [], collections.defaultdict(list)
+        self.asked, self.times, self.fails = [], [], collections.defaultdict(list)
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -40,6 +70,8 @@ class Server(http.server.ThreadingHTTPServer):
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 path = self.path.split("/api/rest/v2/write/experiment/")[-1]
                 status = outer.fails[path.split("?")[0]].pop(0) if outer.fails[path.split("?")[0]] else 200
+                if path.startswith("metric"):
+                    outer.times.append(time.monotonic())
                 outer.asked.append((path, status, self.headers.get("Authorization"), body))
                 told = json.dumps({"experimentKey": "k1"} if status == 200 else {"msg": "not now"}).encode()
                 self.send_response(status)
@@ -74,7 +106,28 @@ def told(server, of_run, title):
     files = [path for path, status, _, _ in server.asked if path.startswith("upload-asset") and status == 200]
     check(f"{title}: the whole history and the settings as files", any("metrics.csv" in path for path in files) and any("config.json" in path for path in files), files)
     check(f"{title}: when it ended", any("endTimeMillis" in one for one in server.bodies("set-start-end-time")), server.bodies("set-start-end-time"))
+    wrong = [one for path, _, _, body in server.asked for one in faults(path, body)]
+    check(f"{title}: every request is what is documented", not wrong, wrong)
+    took = server.times[-1] - server.times[0] if server.times else 0
+    check(f"{title}: five values a second at most", len(server.times) < 5 or took > 0.15 * (len(server.times) - 1), server.times)
     check(f"{title}: the key with each request", all(key == KEY for *_, key, _ in server.asked), {key for *_, key, _ in server.asked})
+
+
+def table_of(server):
+    """{series: {step: value}} of the history that was sent last."""
+    body = [body for path, _, _, body in server.asked if path.startswith("upload-asset") and "metrics.csv" in path][-1].decode()
+    mark = body[2:body.index("\r\n")]
+    part = body.split("--" + mark)[1].split("\r\n\r\n", 1)[1].removesuffix("\r\n")
+    return by_series(part)
+
+
+def by_series(text):
+    out = {}
+    for row in csv.DictReader(text.splitlines()):
+        for name, value in row.items():
+            if name not in ("step", "epoch") and value != "":
+                out.setdefault(name, {})[int(row["step"])] = repr(float(value))
+    return out
 
 
 def keeps_secret(folder, title):
@@ -101,6 +154,10 @@ with scratch() as place:
     check("`ltrc sync` has nothing to mend", sent.returncode == 0 and KEY not in sent.text, sent.text)
     told(server, of_run, "followed")
     keeps_secret(folder / "runs", "followed")
+    ours = by_series((of_run / "metrics.csv").read_text())
+    check("followed: the history is that of Csv", {name: table_of(server).get(name) for name in ours} == ours, (table_of(server), ours))
+    status = [one["value"] for one in server.bodies("log-other") if one["key"] == "status"]
+    check("followed: how it ended", status == ["finished"], status)
     server.shutdown()
     server.server_close()
 
@@ -115,4 +172,29 @@ with scratch() as place:
     check("`ltrc sync` sends it later", sent.returncode == 0 and "all of" in sent.text, sent.text)
     told(again, of_run, "sent later")
     keeps_secret(folder / "alone", "sent later")
+
+    # What is no number, a run that goes on, and a service that refuses.
+    (folder / "odd.ltr").write_text(source(model(more="    log odd = (loss - loss) / (loss - loss)\n"), EXPERIMENT.replace('workspace = "we", ', "")))
+    odd = build(folder / "odd.ltr", folder)
+    result = run(odd, "fit", "--no-bar", "--out", folder / "refused")
+    check("without a workspace a run does not begin", result.returncode == 2 and "COMET_WORKSPACE" in result.text, result.text)
+    os.environ["COMET_WORKSPACE"] = "we"
+    server = Server()
+    os.environ["COMET_URL_OVERRIDE"] = server.address() + "/clientlib/"
+    got, text = interrupt(odd, folder / "stopped", 40, signal.SIGTERM, "--epochs", 60)
+    check("a run that is stopped", got == 75 and not any("endTimeMillis" in one for one in server.bodies("set-start-end-time")), (got, text[-500:]))
+    result = run(odd, "fit", "--no-bar", "--out", folder / "stopped", "--resume", "auto", "--epochs", 60)
+    of_run = newest(folder / "stopped")
+    check("goes on as the same experiment", result.returncode == 0 and len(server.bodies("create")) == 1, (server.bodies("create"), result.text))
+    ours = by_series((of_run / "metrics.csv").read_text())
+    check("with its whole history, once", {name: table_of(server).get(name) for name in ours} == ours and len(ours["train/loss"]) == 240, len(ours["train/loss"]))
+    values = [one for one in server.bodies("metric") if one["metricName"] == "train/odd"]
+    check("and what is no number as text", values and all(one["metricValue"] == "NaN" for one in values) and values[-1]["step"] == 240, values[-1:])
+    check("its values go on from step to step", [one["step"] for one in values] == sorted({one["step"] for one in values}), values)
+    keeps_secret(folder / "stopped", "goes on")
+    server = Server()
+    os.environ["COMET_URL_OVERRIDE"] = server.address()
+    server.fails["create"] = [401] * 100
+    result = run(program, "fit", "--no-bar", "--out", folder / "unknown")
+    check("a key that the service does not know is a warning", result.returncode == 0 and "it answers 401: not now" in result.stderr and KEY not in result.text, result.text)
 finish()

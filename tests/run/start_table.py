@@ -61,19 +61,22 @@ with scratch() as place:
     per_sample = {what: plan["flops_per_batch"][what] / 4 for what in ("forward", "backward")}
     table = rows(text)
     check("sizes of results, B for the batch", "[B, 16]" in " ".join(table.get("stem", [])) and "[B, 2]" in " ".join(table.get("head", [])), text)
-    # 2 · 4 · 16, and a bias for each result.
-    check("FLOPs of a layer, for each sample", "144 FLOP" in " ".join(table["stem"]) or "128 FLOP" in " ".join(table["stem"]), text)
-    of_layer = next(line for line in run(program, "describe", "--set", "callbacks.Summary.depth=2").text.split("\n") if "body.0 " in line)
-    check("a list has the size of its last, and the sum of all", "2 × Layer" in text and "[B, 16]" in " ".join(table["body"]), (text, of_layer))
+    check("FLOPs of a layer, for each sample, without those of a bias", table["stem"][-2:] == [str(2 * 4 * 16), "FLOP"], text)
+    each = rows(run(program, "describe", "--set", "callbacks.Summary.depth=2").text)["body.0"]
+    number, unit = float(each[-2]), {"FLOP": 1, "kFLOP": 1e3}[each[-1]]
+    check("a list has the size of its last, and the sum of all", "[B, 16]" in " ".join(table["body"])
+          and abs(float(table["body"][-2]) * {"FLOP": 1, "kFLOP": 1e3}[table["body"][-1]] - 2 * number * unit) <= 1e-3 * number * unit, (text, each))
     check("of a step, forward and backward", "a sample takes " in text and "backward" in text, text)
     forward = float(text.split("a sample takes ")[1].split()[0]) * (1000 if "kFLOP forward" in text else 1)
     check("as many as `ltrc plan` counts", abs(forward - per_sample["forward"]) <= 1e-3 * per_sample["forward"], (forward, per_sample))
-    for same in (("--seed", 3), ("--lr", 0.5), ("--size", 8), ("--set", "trainer.epochs=1")):
-        check(f"{same[0]} changes no size", run(program, "describe", *same).text.count("[B, 16]") == 2)
-    for other, hint in ((("--width", 32), "ltrc plan table.ltr --set width=32"), (("--layers", 3), "--set layers=3"), (("--is-deep", "true"), "--set is_deep=true"),
-                        (("--set", "model.width=8"), "ltrc plan table.ltr"), (("--set", "data.size=8"), "ltrc plan table.ltr")):
+    for same in (("--seed", 3), ("--lr", 0.5), ("--size", 8), ("--set", "trainer.epochs=1"), ("--set", "model.lr=0.5")):
+        check(f"{same[0]} {same[1]} changes no size", run(program, "describe", *same).text.count("[B, 16]") == 2)
+    for other, hint in ((("--width", 32), "ltrc plan table.ltr table --set width=32"), (("--layers", 3), "--set layers=3"), (("--is-deep", "true"), "--set is_deep=true"),
+                        (("--set", "model.width=8"), "with `model.width` given"), (("--set", "data.size=8"), "with `data.size` given")):
         text = run(program, "describe", *other).text
         check(f"{other[0]} {other[1]}: what the compiler counted does not stand there", "[B, " not in text.split("trainable")[0] and hint in text, text)
+    counted = run(LTRC, "plan", folder / "table.ltr", "table", "--set", "width=32", cwd=folder)
+    check("and the command counts it", counted.returncode == 0 and "[4, 32]" in counted.text, counted.text)
     text = run(program, "describe", "--set", "callbacks.Summary.flops=false").text
     check("Summary.flops=false leaves it out", "[B, 16]" not in text.split("trainable")[0] and "FLOP" not in text, text)
 

@@ -374,9 +374,7 @@ void check_listed_twice(Context& cx, const Experiment& experiment) {
         what += "(signal = " + text_of(cx.at(call->args[0].value)) + ")";
       } else if (call->op == library::Id::FreezeUntil || call->op == library::Id::Unfreeze) {
         continue;  // Two that hold a weight are told by their weights.
-      } else if (call->op != library::Id::Ema && call->op != library::Id::Swa && call->op != library::Id::Summary &&
-                 call->op != library::Id::ProgressBar && call->op != library::Id::TensorBoardLogger &&
-                 call->op != library::Id::MlflowLogger) {
+      } else if (!library::info(call->op).is_single) {
         // Of others several may stand there; two of the same words do what one does.
         what = cx.source_text(one.span);
       }

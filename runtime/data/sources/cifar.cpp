@@ -6,6 +6,7 @@
 #include "runtime/data/paths.h"
 #include "runtime/data/sources/dense.h"
 #include "runtime/data/sources/records.h"
+#include "runtime/tables/named_files.h"
 
 namespace ltr {
 
@@ -18,15 +19,15 @@ struct Label {
   int64_t classes;
 };
 
-/// The files `names` of `root`, or of `folder` in it. `labels` stand in the order of the fields behind the image.
-Stream open_cifar(const Schema& schema, const Str& root, const Str& folder, const std::vector<Str>& names,
-                  const char* data, const std::vector<Label>& labels) {
+/// `labels` stand in the order of the fields behind the image.
+Stream open_cifar(const Schema& schema, const Str& root, bool train, const NamedFiles& named,
+                  const std::vector<Label>& labels) {
   const size_t width = labels.size() + kImage;
   auto bytes = std::make_shared<Str>();
   std::vector<DenseColumn> columns = {{bytes, labels.size(), width, kImage}};
   for (const Label& label : labels) columns.push_back({bytes, label.offset, width, 1});
-  for (const Str& name : names) {
-    const Str path = find_in_root(root, {name, folder + "/" + name}, data);
+  for (const Str& name : named.files(train)) {
+    const Str path = find_in_root(root, {name, Str(named.folder) + "/" + name}, named.data);
     note_opened(path);
     const Str part = reading(path, [&] { return doors::read_file(path); });
     if (part.empty()) throw error_here(err::stream_too_short, fmt::format("{} is empty", path));
@@ -45,19 +46,15 @@ Stream open_cifar(const Schema& schema, const Str& root, const Str& folder, cons
 }  // namespace
 
 Stream cifar10(const Str& root, bool train) {
-  std::vector<Str> names = {"test_batch.bin"};
-  if (train)
-    names = {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"};
   return open_source(cifar10_record(), [&] {
-    return open_cifar(cifar10_record(), root, "cifar-10-batches-bin", names, "cifar10", {{0, 10}});
+    return open_cifar(cifar10_record(), root, train, *find_named_files("cifar10"), {{0, 10}});
   });
 }
 
 // A record begins with the coarse label.
 Stream cifar100(const Str& root, bool train) {
-  const Str name = train ? "train.bin" : "test.bin";
   return open_source(cifar100_record(), [&] {
-    return open_cifar(cifar100_record(), root, "cifar-100-binary", {name}, "cifar100", {{1, 100}, {0, 20}});
+    return open_cifar(cifar100_record(), root, train, *find_named_files("cifar100"), {{1, 100}, {0, 20}});
   });
 }
 

@@ -6,6 +6,7 @@
 #include "runtime/data/paths.h"
 #include "runtime/data/sources/dense.h"
 #include "runtime/data/sources/records.h"
+#include "runtime/tables/named_files.h"
 #include "runtime/tensor/dtype.h"
 #include "runtime/tensor/handle.h"
 
@@ -25,13 +26,10 @@ DenseColumn column_of(doors::IdxFile& file, const FieldInfo& field) {
   return {std::move(bytes), 0, width, width};
 }
 
-Stream open_digits(const Schema& schema, const Str& root, bool train, const char* name) {
-  const Str stem = train ? "train" : "t10k";
-  const auto find = [&](const Str& kind) {
-    return find_in_root(root, {stem + "-" + kind, stem + "-" + kind + ".gz"}, name);
-  };
-  const Str images_path = find("images-idx3-ubyte");
-  const Str labels_path = find("labels-idx1-ubyte");
+Stream open_digits(const Schema& schema, const Str& root, bool train, const NamedFiles& named) {
+  const std::vector<Str> files = named.files(train);
+  const auto find = [&](const Str& file) { return find_in_root(root, {file, file + ".gz"}, named.data); };
+  const Str images_path = find(files[0]), labels_path = find(files[1]);
   doors::IdxFile images = open_idx(images_path);
   doors::IdxFile labels = open_idx(labels_path);
   if (images.dtype != "U8" || images.shape.size() != 3 || images.shape[1] != 28 || images.shape[2] != 28) {
@@ -52,12 +50,14 @@ Stream open_digits(const Schema& schema, const Str& root, bool train, const char
 }  // namespace
 
 Stream mnist(const Str& root, bool train) {
-  return open_source(mnist_record(), [&] { return open_digits(mnist_record(), root, train, "mnist"); });
+  return open_source(mnist_record(),
+                     [&] { return open_digits(mnist_record(), root, train, *find_named_files("mnist")); });
 }
 
 Stream fashion_mnist(const Str& root, bool train) {
-  return open_source(fashion_mnist_record(),
-                     [&] { return open_digits(fashion_mnist_record(), root, train, "fashion-mnist"); });
+  return open_source(fashion_mnist_record(), [&] {
+    return open_digits(fashion_mnist_record(), root, train, *find_named_files("fashion_mnist"));
+  });
 }
 
 Stream idx(const Str& path, const Schema& schema) {

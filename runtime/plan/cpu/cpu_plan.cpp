@@ -134,7 +134,7 @@ void CpuPlan::place_values(const std::vector<Stretch>& stretches) {
   std::vector<size_t> first(roots, kNever), last(roots, 0);
   std::vector<bool> is_of_node(roots), stays(roots);
   std::vector<const Phase*> phases;
-  std::vector<const Call*> first_writer(roots), writers;
+  std::vector<const Call*> first_writer(roots);
   const auto reads = [&](ValueId root, size_t phase) { last[root] = std::max(last[root], phase); };
   for (ValueId root = 0; root < roots; ++root) stays[root] = lowering_.is_given(root);
   for (size_t s = 0; s < stretches_.size(); ++s) {
@@ -184,32 +184,13 @@ void CpuPlan::place_values(const std::vector<Stretch>& stretches) {
     if (owners[root] != root) continue;
     lifetime_of[root] = lifetimes.size();
     lifetimes.push_back({bytes_[root], first[root], last[root]});
-    writers.push_back(first_writer[root]);
+    lying_.push_back({lifetimes.back(), first_writer[root]});
   }
-  note_most(lifetimes, writers);
   const Placement placement = place(lifetimes);
   memory_bytes_ = placement.bytes;
   scratch_bytes_ = (scratch_bytes_ + 127) / 64 * 64;
   memory_.resize(roots, nullptr);
   for (auto& [root, offset] : placed_) offset = placement.offsets[lifetime_of[owners[root]]];
-}
-
-void CpuPlan::note_most(const std::vector<Lifetime>& lifetimes, const std::vector<const Call*>& writers) {
-  std::map<size_t, int64_t> changes;  // by phase
-  for (const Lifetime& one : lifetimes) {
-    changes[one.first] += one.bytes;
-    changes[one.last + 1] -= one.bytes;
-  }
-  int64_t bytes = 0, most = -1;
-  size_t at = 0;
-  for (const auto& [phase, change] : changes) {
-    bytes += change;
-    if (bytes > most) at = phase;
-    most = std::max(most, bytes);
-  }
-  for (size_t i = 0; i < lifetimes.size(); ++i) {
-    if (lifetimes[i].first <= at && at <= lifetimes[i].last) most_.push_back({lifetimes[i].bytes, writers[i]});
-  }
 }
 
 void CpuPlan::begin(uint64_t key) {
@@ -374,19 +355,29 @@ Str CpuPlan::memory_text() const {
   struct Line {
     int64_t bytes = 0, values = 0;
   };
+  std::map<size_t, int64_t> changes;  // by phase
+  for (const auto& [lifetime, writer] : lying_) {
+    changes[lifetime.first] += lifetime.bytes;
+    changes[lifetime.last + 1] -= lifetime.bytes;
+  }
+  int64_t bytes = 0, most = 0;
+  size_t at = 0;
+  for (const auto& [phase, change] : changes) {
+    bytes += change;
+    if (bytes > most) at = phase;
+    most = std::max(most, bytes);
+  }
   std::map<std::pair<Str, Str>, Line> lines;
-  int64_t all = 0;
-  for (const Lying& one : most_) {
-    Line& line =
-        lines[{fmt::format("{}:{}", one.writer->location.file, one.writer->location.line), one.writer->kernel->text()}];
-    line.bytes += one.bytes;
+  for (const auto& [lifetime, writer] : lying_) {
+    if (at < lifetime.first || lifetime.last < at) continue;
+    Line& line = lines[{fmt::format("{}:{}", writer->location.file, writer->location.line), writer->kernel->text()}];
+    line.bytes += lifetime.bytes;
     ++line.values;
-    all += one.bytes;
   }
   std::vector<std::pair<std::pair<Str, Str>, Line>> sorted(lines.begin(), lines.end());
   std::ranges::stable_sort(sorted, std::greater(), [](const auto& one) { return one.second.bytes; });
-  Str text = fmt::format("  {:.2f} MiB of them at one time, when most are needed:\n", double(all) / kMiB);
-  int64_t rest = all;
+  Str text = fmt::format("  {:.2f} MiB of them at one time, when most are needed:\n", double(most) / kMiB);
+  int64_t rest = most;
   for (size_t i = 0; i < std::min(kLines, sorted.size()); ++i) {
     const auto& [made, line] = sorted[i];
     const Str times = line.values > 1 ? fmt::format(", {} times", line.values) : Str();

@@ -61,7 +61,6 @@ class CpuPlan {
 
   void keep_what_is_read(std::vector<std::vector<Item>>& items, const std::vector<Stretch>& stretches);
   void place_values(const std::vector<Stretch>& stretches);
-  void note_most(const std::vector<Lifetime>& lifetimes, const std::vector<const Call*>& writers);
   bool run_calls(const Phase* begin, const Phase* end);
   void run_chain(const Phase& phase, const Chain& chain, const Part& whole) const;
   void run_node(size_t node);
@@ -79,10 +78,10 @@ class CpuPlan {
   std::vector<std::pair<ValueId, int64_t>> placed_;  ///< roots, and where they lie
   int64_t memory_bytes_ = 0, scratch_bytes_ = 0;
   struct Lying {
-    int64_t bytes;
+    Lifetime lifetime;
     const Call* writer;
   };
-  std::vector<Lying> most_;  ///< what is there at one time when that is the most
+  std::vector<Lying> lying_;  ///< what has a place of its own there
   std::vector<char*> memory_;
   std::unordered_map<ValueId, at::Tensor> views_;
   std::vector<std::pair<ValueId, const Tensor*>> given_;
