@@ -136,10 +136,6 @@ class Adagrad : public Rule {
     for (size_t i = 0; i < up.weights.size(); i++) {
       const double step = double(*up.steps[i].const_data_ptr<float>());  // on the host, which asks
       const double rate = up.lr / (1 + (step - 1) * lr_decay_);
-      if (up.grads[i].is_sparse()) {
-        move_rows(up.weights[i], up.grads[i], up.state[0][i], rate);
-        continue;
-      }
       const AdagradNumbers by{.rate = float(rate), .eps = float(eps_)};
       const bool is_done = by_kernel(up, i, [&](const ElementKernels& kernels, const Elements& all) {
         by_roots(
@@ -148,6 +144,10 @@ class Adagrad : public Rule {
             [&](const Elements& e, const float* roots) { kernels.adagrad(e, decay(maximize_), by, roots); });
       });
       if (is_done) continue;
+      if (up.grads[i].is_sparse()) {
+        move_rows(up.weights[i], up.grads[i], up.state[0][i], rate);
+        continue;
+      }
       by_pieces(up, i, [&](at::Tensor weight, const at::Tensor& given, TensorVec& state) {
         move(weight, decayed(given, weight, maximize_), state[0], rate);
       });

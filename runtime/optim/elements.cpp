@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "runtime/tensor/parallel.h"
+#include "runtime/tensor/sparse.h"
 
 // MKL's square roots, which LibTorch holds where it is built with MKL, and takes its own from.
 extern "C" __attribute__((weak)) void vmsSqrt(int count, const float* from, float* to, long long mode);
@@ -63,6 +64,37 @@ Elements elements_of(const Update& update, size_t i) {
 /// As any op in place would: a graph that saved the weight must notice.
 void tell_changed(const at::Tensor& weight) { weight.unsafeGetTensorImpl()->bump_version(); }
 
+/// `move` for each row of table `i` that has a gradient.
+bool rows_by_kernel(const Update& update, size_t i,
+                    c10::function_ref<void(const ElementKernels&, const Elements&)> move) {
+  const at::Tensor& table = update.weights[i];
+  const at::SparseTensorImpl& rows = rows_of(update.grads[i]);
+  // Rows that are there twice are no work for two threads.
+  const bool fits = element_kernels() != nullptr && rows.coalesced() && rows.sparse_dim() == 1 && is_plain(table) &&
+                    is_plain(rows.values()) && rows.indices().is_contiguous() &&
+                    std::ranges::all_of(update.state, [&](const TensorVec& list) {
+                      return list[i].sizes() == table.sizes() && is_plain(list[i]);
+                    });
+  if (!fits) return false;
+  const int64_t width = table.numel() / std::max<int64_t>(table.size(0), 1);
+  Elements whole{.weight = table.mutable_data_ptr<float>(), .count = width};
+  for (size_t k = 0; k < update.state.size(); k++) whole.state[k] = update.state[k][i].mutable_data_ptr<float>();
+  const auto* const numbers = rows.indices().const_data_ptr<int64_t>();
+  const auto* const gradients = rows.values().const_data_ptr<float>();
+  parallel_for(0, rows.nnz(), std::max<int64_t>(1, kGrain / std::max<int64_t>(width, 1)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t at = begin; at < end; ++at) {
+                   Elements row = whole;
+                   row.weight += numbers[at] * width;
+                   row.grad = gradients + at * width;
+                   for (size_t k = 0; k < update.state.size(); k++) row.state[k] += numbers[at] * width;
+                   move(*element_kernels(), row);
+                 }
+               });
+  tell_changed(table);
+  return true;
+}
+
 }  // namespace
 
 bool fits_kernel(const Update& update, size_t i) {
@@ -81,6 +113,7 @@ bool fits_kernel(const Update& update) {
 }
 
 bool by_kernel(const Update& update, size_t i, c10::function_ref<void(const ElementKernels&, const Elements&)> move) {
+  if (update.grads[i].is_sparse()) return rows_by_kernel(update, i, move);
   if (!fits_kernel(update, i)) return false;
   const Elements all = elements_of(update, i);
   parallel_for(0, all.count, kGrain,

@@ -13,7 +13,7 @@ namespace ltr::optim {
 bool fits_kernel(const Update& update, size_t i);
 bool fits_kernel(const Update& update);
 
-/// Moves weight `i` by `move`, on all threads where it is large. False where it does not fit: then nothing was done, and
+/// Moves weight `i` by `move`, on all threads where it is large; of a table with a sparse gradient its rows, one by one. False where it does not fit: then nothing was done, and
 /// ATen's ops are to move it.
 bool by_kernel(const Update& update, size_t i, c10::function_ref<void(const ElementKernels&, const Elements&)> move);
 

@@ -132,3 +132,31 @@ TEST_CASE("Adam moves weights whose moments are no normal numbers any more as al
     CHECK(at::allclose(weight, wanted, 1e-6, 1e-36));  // what LibTorch rounds to nothing is as much as it is
   }
 }
+
+TEST_CASE("rows of a table that alone have gradients move as they do where all others have a gradient of 0") {
+  at::manual_seed(5);
+  constexpr int64_t kRows = 500, kUsed = 60;
+  const at::Tensor begin = at::randn({kRows, 13});
+  for (const char* name : {"SGD", "Adagrad"}) {
+    CAPTURE(Str(name));
+    std::vector<at::Tensor> ends;
+    for (const bool is_sparse : {true, false}) {
+      const auto rule = make_rule(Value::call(name, {}), {});
+      TensorVec weights{begin.clone()}, grads{begin}, steps{at::zeros({})};
+      std::vector<TensorVec> state;
+      for (const char* kind : rule->state_names()) state.push_back({rule->initial_state(kind, begin)});
+      at::manual_seed(6);
+      for (int64_t step = 0; step < 5; ++step) {
+        steps[0].add_(1);
+        const at::Tensor rows = at::randperm(kRows).narrow(0, 0, kUsed).contiguous();
+        const at::Tensor sparse = at::_sparse_coo_tensor_unsafe(rows.unsqueeze(0), at::randn({kUsed, 13}), {kRows, 13},
+                                                                begin.options().layout(at::kSparse), true);
+        grads[0] = is_sparse ? sparse : sparse.to_dense();
+        rule->update({weights, grads, state, steps, 0.01, {}});
+      }
+      ends.push_back(weights[0]);
+    }
+    CHECK(at::equal(ends[0].view(at::kInt), ends[1].view(at::kInt)));
+    CHECK_FALSE(at::equal(ends[0], begin));
+  }
+}

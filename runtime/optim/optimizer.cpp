@@ -11,6 +11,7 @@
 #include "runtime/tensor/device.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/host_read.h"
+#include "runtime/tensor/sparse.h"
 #include "runtime/train/root_state.h"
 
 namespace ltr {
@@ -296,7 +297,7 @@ void Optimizer::list_grads(optim::TensorVec& list) const {
   for (const GroupState& group : groups_) {
     for (const at::Tensor& weight : group.weights) {
       const at::Tensor gradient = own_gradient(weight);
-      if (gradient.defined()) list.push_back(gradient.is_sparse() ? gradient._values() : gradient);
+      if (gradient.defined()) list.push_back(gradient.is_sparse() ? rows_of(gradient).values() : gradient);
     }
   }
 }

@@ -37,13 +37,13 @@ class Sgd : public Rule {
     };
     if (by_kernel(up, move)) return;
     for (size_t i = 0; i < up.weights.size(); i++) {
+      const bool is_done =
+          by_kernel(up, i, [&](const ElementKernels& kernels, const Elements& e) { move(kernels, i, e); });
+      if (is_done) continue;
       if (up.grads[i].is_sparse()) {
         up.weights[i].add_(up.grads[i], maximize_ ? up.lr : -up.lr);
         continue;
       }
-      const bool is_done =
-          by_kernel(up, i, [&](const ElementKernels& kernels, const Elements& e) { move(kernels, i, e); });
-      if (is_done) continue;
       at::Tensor grad = maximize_ ? at::neg(up.grads[i]) : up.grads[i];
       if (weight_decay != 0) grad = at::add(grad, up.weights[i], weight_decay);
       if (momentum_ != 0) {

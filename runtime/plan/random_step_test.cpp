@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "runtime/plan/cpu/cpu_plan.h"
+#include "runtime/plan/cpu/without_kernel.h"
 #include "runtime/tensor/precision.h"
 
 namespace ltr::plan::random_step {
@@ -28,21 +29,6 @@ constexpr double kTolerance = 1e-5, kToleranceNarrow = 2e-2, kOfRounding = 8;
 constexpr double kToleranceOfOne = 1e-2, kToleranceOfAttention = 2e-2;
 /// Functions by themselves: each of `kMakers` makes so many, at most and at least.
 constexpr uint64_t kMostRounds = 300, kRounds = 40;
-
-/// Ops that no kernel of a plan computes in a case of this test.
-constexpr Op kWithoutKernel[] = {
-    // LibTorch's: linear algebra, Fourier transforms, what ranks and compares, images at places of their own.
-    Op::fft, Op::ifft, Op::rfft, Op::irfft, Op::fft2, Op::ifft2, Op::inv, Op::solve, Op::solve_triangular, Op::lstsq,
-    Op::det, Op::slogdet, Op::cholesky, Op::qr, Op::svd, Op::svdvals, Op::eigh, Op::eigvalsh, Op::pinv, Op::matrix_exp,
-    Op::matrix_norm, Op::unique, Op::ranks, Op::score_curve, Op::edit_distances, Op::grid_sample,
-    // Steps that take gradients inside of them, or grow a state, are not planned; `or_else` gives one of what it is given.
-    Op::grad, Op::append, Op::or_else,
-    // Autograd's gradients, where no rule has them.
-    Op::loss_gradients,
-    // Plans make it of evaluations: `cpu_plan_test` has its cases.
-    Op::fold_norm};
-
-bool is_without_kernel(Op op) { return std::ranges::find(kWithoutKernel, op) != std::end(kWithoutKernel); }
 
 /// What `plan` gives, behind each stretch.
 Found planned(const Recorded& of, CpuPlan& plan) {
@@ -175,7 +161,9 @@ void count_kernels(Counts& counts, const Recorded& of, const Str& text) {
   count_ops(all, of.graph, of.graph.nodes.size(), results, false);
   std::istringstream lines(text);
   for (Str line; std::getline(lines, line);) {
-    if (line.starts_with("  LibTorch ")) all[size_t(op_of(line.substr(line.rfind(' ') + 1)))] = 0;
+    if (!line.starts_with("  LibTorch ")) continue;
+    const Str called = line.substr(0, line.find(": "));
+    all[size_t(op_of(called.substr(called.rfind(' ') + 1)))] = 0;
   }
   for (size_t op = 0; op < kOps; ++op) counts[op] += all[op];
 }

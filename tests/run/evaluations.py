@@ -139,8 +139,12 @@ def main():
         result = run(program, "describe", "--plan")
         for step in ("train", "val", "test", "predict"):
             check(f"describe --plan shows step {step}", f"step {step}, batches of 8: " in result.text, result.text)
-        check("norms are folded into the layers before them", result.text.count("factors of a norm") == 3 * 5 and
-              result.text.count(" sub mul mul add") == 5, result.text)  # of training
+        calls = re.findall(r"^ +(?:alone|samples|shares) .*", result.text, re.M)
+        folded, whole = (sum(part in call for call in calls) for part in ("factors of a norm", " sub mul mul add"))
+        check("norms are folded into the layers before them", (folded, whole) == (3 * 5, 5), result.text)  # whole in training
+        check("a choice of kernels says why", all(f"convolution{way}\n" in result.text for way in (
+            " (tiles begin at 16 channels, not 3)", " by tiles (16 products in place of 36 for each tile)", " (tiles are for stride 1)")),
+            result.text)
         check("all of it has kernels", "  LibTorch " not in result.text, result.text)
         source = folder / "asks.ltr"
         source.write_text(PROGRAM.replace("(probs = softmax", "(probs = (1.0 + 0 * mean(x).item()) * softmax"))

@@ -14,7 +14,7 @@ from programs import ROWS
 def explained(program, folder):
     """`describe --plan` shows how a step is computed, `--profile` where its time went; nothing of the first is kept."""
     result = run(program, "describe", "--plan", "--out", folder / "described")
-    check("describe --plan", result.returncode == 0 and "step train, batches of 8: " in result.text and "planned for " in result.text and
+    check("describe --plan", result.returncode == 0 and "step train, batches of 8: " in result.text and "planned for " in result.text and "  kernels for " in result.text and
           "] cross_entropy" in result.text and "rows.ltr:" in result.text and "threads meet" in result.text, result.text)
     most, *lying = [(float(size), rest) for size, rest in re.findall(r"^ +([0-9.]+) MiB (.*)$", result.text.split("\nstep ")[1], re.M)]
     check("describe --plan says what lies in its memory", "of them at one time" in most[1] and "rows.ltr:" in lying[0][1]

@@ -5,8 +5,10 @@
 #include <map>
 
 #include "runtime/plan/cpu/in_place.h"
+#include "runtime/plan/cpu/without_kernel.h"
 #include "runtime/tensor/draw.h"
 #include "runtime/tensor/parallel.h"
+#include "runtime/tensor/sparse.h"
 
 namespace ltr::plan {
 
@@ -20,13 +22,20 @@ std::map<ValueId, Ints> strides_of(const std::unordered_map<ValueId, Tensor>& ke
   return strides;
 }
 
-at::Tensor sparse(const RowSums& sums, char* memory, const Ints& sizes) {
+/// `sparse`, which has the rows of this run in `memory` then. It is made once, for the most rows that there may be.
+void take_rows(at::Tensor& sparse, const RowSums& sums, char* memory, const Ints& sizes) {
+  const bool is_made = sparse.defined() && rows_of(sparse).values().const_data_ptr() == memory;
+  if (!is_made) {
+    const at::Tensor rows = at::from_blob(sums.rows(memory), {1, sums.most}, at::TensorOptions().dtype(at::kLong));
+    const at::Tensor values =
+        at::from_blob(sums.values(memory), {sums.most, sums.width}, at::TensorOptions().dtype(at::kFloat));
+    // Each row is there once.
+    sparse = at::_sparse_coo_tensor_unsafe(rows, values, sizes, values.options().layout(at::kSparse), true);
+  }
+  const at::SparseTensorImpl& made = rows_of(sparse);
   const int64_t count = sums.count(memory);
-  const at::Tensor rows = at::from_blob(sums.rows(memory), {1, count}, at::TensorOptions().dtype(at::kLong));
-  const at::Tensor values =
-      at::from_blob(sums.values(memory), {count, sums.width}, at::TensorOptions().dtype(at::kFloat));
-  // Each row is there once.
-  return at::_sparse_coo_tensor_unsafe(rows, values, sizes, values.options().layout(at::kSparse), true);
+  made.indices().unsafeGetTensorImpl()->set_sizes_contiguous({1, count});
+  made.values().unsafeGetTensorImpl()->set_sizes_contiguous({count, sums.width});
 }
 
 }  // namespace
@@ -220,9 +229,12 @@ at::Tensor CpuPlan::view(ValueId id) {
   const Layout& layout = lowering_.layout(id);
   if (const auto kept = kept_.find(id); kept != kept_.end()) return aten(kept->second);
   const at::ScalarType type = aten(lowering_.dtype(id));
-  if (const RowSums* const sums = lowering_.row_sums(id)) return sparse(*sums, memory_[id], graph_.values[id].sizes);
-  char* const begin = memory_[layout.root] + layout.offset * int64_t(c10::elementSize(type));
   at::Tensor& view = views_[id];
+  if (const RowSums* const sums = lowering_.row_sums(id)) {
+    take_rows(view, *sums, memory_[id], graph_.values[id].sizes);
+    return view;
+  }
+  char* const begin = memory_[layout.root] + layout.offset * int64_t(c10::elementSize(type));
   if (!view.defined() || view.const_data_ptr() != begin)
     view = at::from_blob(begin, layout.sizes, layout.strides, at::TensorOptions().dtype(type));
   return view;
@@ -389,6 +401,12 @@ Str CpuPlan::memory_text() const {
   return text;
 }
 
+Str CpuPlan::kernels_text() const {
+  const kernels::ProductKernel& products = lowering_.products();
+  return fmt::format("  kernels for {}, products{} in tiles of {} x {}\n", at::get_cpu_capability(), type_of(products),
+                     products.rows, products.width);
+}
+
 Str CpuPlan::text() const {
   Str lines;
   const auto line = [&](const char* who, const Location& location, const Str& what) {
@@ -399,7 +417,7 @@ Str CpuPlan::text() const {
       if (&phase != planned.phases.data() || &planned != stretches_.data()) lines += "  threads meet\n";
       if (phase.node) {
         const Node& node = graph_.nodes[*phase.node];
-        line("LibTorch", node.location, Str(name_of(node.op)));
+        line("LibTorch", node.location, fmt::format("{}: {}", name_of(node.op), why_no_kernel(graph_, node)));
       }
       for (const Chain& chain : phase.chains) {
         const bool is_long = chain.end - chain.begin > 1 && chain.samples < lowering_.samples();
@@ -407,7 +425,8 @@ Str CpuPlan::text() const {
         static constexpr const char* kSplits[] = {"samples", "shares", "alone"};
         for (size_t i = chain.begin; i < chain.end; ++i) {
           const Call& call = phase.calls[i];
-          line(kSplits[size_t(call.split)], call.location, call.kernel->text());
+          const Str why = call.why.empty() ? Str() : fmt::format(" ({})", call.why);
+          line(kSplits[size_t(call.split)], call.location, call.kernel->text() + why);
         }
       }
     }

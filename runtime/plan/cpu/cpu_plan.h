@@ -50,6 +50,8 @@ class CpuPlan {
   std::vector<CallSpan> spans() const;
   /// One line for each phase and call.
   Str text() const;
+  /// For people: which kernels these are.
+  Str kernels_text() const;
   /// What lies in its memory when most of it is needed, the largest first, with the lines that made it.
   Str memory_text() const;
 

@@ -82,6 +82,7 @@ struct Call {
   Split split = Split::Alone;
   std::vector<Touched> reads, writes;
   Location location;
+  Str why;  ///< for people: why this kernel, where there are several for what it computes
 };
 
 /// Whether the samples of `layout`, of a root of `elements`, lie apart: sample s within its share of the memory.

@@ -31,6 +31,7 @@ std::vector<Item> Lowering::lower(size_t begin, size_t end) {
   panels_.clear();
   for (size_t at = begin; at < end; ++at) {
     node_ = &graph_.nodes[at];
+    why_.clear();
     const size_t before = items_.size();
     if (const Option<std::vector<Layout>> views = views_of(*node_, graph_, layouts_)) {
       for (size_t i = 0; i < node_->results.size(); ++i) {
@@ -80,7 +81,10 @@ ValueId Lowering::temporary(DType dtype, int64_t elements) {
 }
 
 void Lowering::add(PointProgram program) { items_.push_back({.point = std::move(program)}); }
-void Lowering::add(Call call) { items_.push_back({.call = std::move(call)}); }
+void Lowering::add(Call call) {
+  if (call.kernel->products() > 0) call.why = why_;
+  items_.push_back({.call = std::move(call)});
+}
 
 Layout Lowering::side_by_side(const Layout& layout, DType dtype) {
   if (layout.is_dense()) return layout;

@@ -57,6 +57,8 @@ class Lowering {
   PointProgram::Ref load(PointProgram& program, ValueId id) { return program.load(layouts_[id], types_[id]); }
   void add(PointProgram program);
   void add(Call call);
+  /// For people: why the calls that follow multiply by the kernel that they have.
+  void because(Str why) { why_ = std::move(why); }
   /// The result `at` lies so, in its own memory.
   void lay_out(size_t at, Layout layout) { layouts_[node_->results[at]] = std::move(layout); }
   /// `layout` with its elements side by side, copied where they are not.
@@ -88,6 +90,7 @@ class Lowering {
   std::vector<DType> types_;
   std::vector<int64_t> elements_;
   std::vector<Item> items_;
+  Str why_;
   std::set<ValueId> of_tables_;
   std::map<ValueId, RowSums> row_sums_;
   std::vector<std::pair<Layout, ValueId>> panels_;

@@ -353,8 +353,16 @@ Option<Geometry> turned(const Geometry& of) {
 
 }  // namespace
 
+/// Why its kernel is the one that it is.
+static Str why_so(const Geometry& of) {
+  if (fits_lanes(of)) return "images are small, and samples fill vectors";
+  const Str no_tiles = why_no_tiles(of);
+  return no_tiles.empty() ? Str("16 products in place of 36 for each tile") : no_tiles;
+}
+
 void convolve(Lowering& to, const Geometry& of, const Layout& x, const Layout& weight, const Layout& bias,
               const Layout& out, const char* name) {
+  to.because(why_so(of));
   if (fits_winograd(of)) return convolve_by_tiles(to, of, x, weight, false, bias, out, name);
   if (fits_lanes(of)) return convolve_in_lanes(to, of, x, weight, bias, out);
   Call call;
@@ -368,8 +376,9 @@ void convolve(Lowering& to, const Geometry& of, const Layout& x, const Layout& w
 
 void convolve_back(Lowering& to, const Geometry& of, const Layout& from, const Layout& weight, const Layout& bias,
                    const Layout& out) {
-  if (fits_lanes(of)) return convolve_back_in_lanes(to, of, from, weight, bias, out);
   const Option<Geometry> back = turned(of);
+  to.because(back && !fits_lanes(of) ? why_so(*back) : fits_lanes(of) ? why_so(of) : "tiles are for stride 1");
+  if (fits_lanes(of)) return convolve_back_in_lanes(to, of, from, weight, bias, out);
   if (back && fits_winograd(*back))
     return convolve_by_tiles(to, *back, from, weight, true, bias, out, "convolution, by input");
   const int64_t elements = weight.count();
@@ -391,6 +400,7 @@ void convolve_back(Lowering& to, const Geometry& of, const Layout& from, const L
 }
 
 void sum_weight(Lowering& to, const Geometry& of, const Layout& gradient, const Layout& x, const Layout& out) {
+  to.because(why_so(of));
   if (fits_winograd(of)) return weight_gradient_by_tiles(to, of, gradient, x, out);
   if (fits_lanes(of)) return weight_gradient_in_lanes(to, of, gradient, x, out);
   Call call;

@@ -76,7 +76,8 @@ void convolve_back(Lowering& to, const Geometry& of, const Layout& from, const L
 /// The gradient of the weight.
 void sum_weight(Lowering& to, const Geometry& of, const Layout& gradient, const Layout& x, const Layout& out);
 
-/// Whether its images and channels are large enough for sums of tiles to be the faster way.
+/// Nothing where sums of tiles are the faster way.
+Str why_no_tiles(const Geometry& of);
 bool fits_winograd(const Geometry& of);
 /// out = bias + weight * x. `bias` may have no root; the weight may be that of a convolution whose gradient by input this is.
 void convolve_by_tiles(Lowering& to, const Geometry& of, const Layout& x, const Layout& weight, bool is_turned,

@@ -330,14 +330,21 @@ class TileWeightGradient : public Kernel {
 
 }  // namespace
 
-bool fits_winograd(const Geometry& of) {
+Str why_no_tiles(const Geometry& of) {
   // Below these, what turning into tiles and back costs is more than what the products save.
   constexpr int64_t kChannels = 16, kTiles = 4;
   const Tiles tiles(of);
-  const auto is_plain = [](const Axis& axis) { return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1; };
-  return is_plain(of.y) && is_plain(of.x) && of.inputs >= kChannels && of.outputs >= kChannels &&
-         tiles.lines >= kTiles && tiles.columns >= kTiles;
+  if (of.y.kernel != 3 || of.x.kernel != 3) return "tiles are for 3 x 3";
+  if (of.y.stride != 1 || of.x.stride != 1) return "tiles are for stride 1";
+  if (of.y.dilation != 1 || of.x.dilation != 1) return "tiles are for dilation 1";
+  if (const int64_t channels = std::min(of.inputs, of.outputs); channels < kChannels)
+    return fmt::format("tiles begin at {} channels, not {}", kChannels, channels);
+  if (std::min(tiles.lines, tiles.columns) < kTiles)
+    return fmt::format("tiles begin at {0} x {0} of them, not {1} x {2}", kTiles, tiles.lines, tiles.columns);
+  return {};
 }
+
+bool fits_winograd(const Geometry& of) { return why_no_tiles(of).empty(); }
 
 void convolve_by_tiles(Lowering& to, const Geometry& of, const Layout& x, const Layout& weight, bool is_turned,
                        const Layout& bias, const Layout& out, const char* name) {
