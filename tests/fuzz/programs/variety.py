@@ -35,7 +35,7 @@ TRAINER = ("epochs = 2", "min_epochs = 0", "min_steps = 1", "max_time = 1 h", "m
            "benchmark = auto", "host_ahead = 1", "anomaly = true", "checkpoint = false", "global_batch = 32", "steps_per_epoch = 3")
 TOPOLOGY = ("precision = f32", "precision = f64", "nodes = 1", "sync_batchnorm = false", "timeout = 90 s", "restarts = 1", "workers = 1", "workers = auto",
             "threads = 1", "prefetch = 3", "bucket = 512 KiB", "bucket = 1 GiB", "bucket = 4 MiB")
-LOGGERS = ("Csv()", "TensorBoard()")
+LOGGERS = ("Csv()", "TensorBoard()", "Jsonl()", "Wandb()")
 CALLBACKS = ("Checkpoint(monitor = val.loss)", "GradNorm()", "LrMonitor()", "Throughput()", "Timer()", "Ema(decay = 0.5)",
              "EarlyStop(monitor = val.loss, patience = 2)", "DeviceStats()", 'Histograms(every = 1 epoch, bins = 7)', "Summary()", "ProgressBar()",
              "SpikeGuard()", "SamplePredictions(n = 2)", 'ImageGrid("x", n = 3, every = 2 steps)', 'FreezeUntil("head.weight", epoch = 1)',
@@ -291,12 +291,13 @@ class Variety:
         tells = f'Notify({RECEIVERS[self.turn % len(RECEIVERS)]}(env("NO_HOOK")), on = [{rng.choice(("start, finish", "fail", "best"))}], every = {rng.choice(("none", "5 min"))})'
         address = rng.choice(("", 'uri = "http://127.0.0.1:9", '))
         tracks = f'Mlflow({address}run_name = run.name, artifacts = {rng.choice(("best", "last", "all", "none"))}, auto = {rng.choice(("true", "false"))})'
+        comet = "Comet(" + rng.choice(("", 'workspace = "lab", ')) + "name = run.name)"
         sections = ["data = Made()", "model = Net(lr)", "topology = one", "trainer " + self.entries(items),
                     "callbacks " + self.entries(callbacks), "loggers " + self.entries(rng.sample(LOGGERS, rng.randint(0, 2))),
                     'tags { kind = "random", of = "forms" }', 'serve { host = "127.0.0.1", port = 0, max_batch = 8, wait = 1 ms, queue = 16 }', self.sweep()]
         self.parts += ["", f"experiment e {self.entries(sections, '')}",
                        "experiment longer amends e " + self.entries(
-                           ["topology = many", f"callbacks += {{ {'Watch' if 'Nothing()' in callbacks else 'Nothing'}(), {tells} }}", f"loggers += {{ {tracks} }}", "tags { }",
+                           ["topology = many", f"callbacks += {{ {'Watch' if 'Nothing()' in callbacks else 'Nothing'}(), {tells} }}", f"loggers += {{ {tracks}, {comet} }}", "tags { }",
                             rng.choice(("set lr = 0.02", "set lr = 0.02, size = 4"))], "")]
 
     def sweep(self):
