@@ -19,8 +19,9 @@ diagnostics::Diagnostic misfit_of(const Misfit& misfit) {
   const std::string taken(taker.name), name(given.name);
   const bool is_masked = given.draws == library::Draws::InTraining;
   diagnostics::Diagnostic diagnostic = taker.takes_scores() || is_masked ? diag::spoilt_scores(misfit.span, taken, name)
-                                       : taker.takes_logs                ? diag::no_logarithm(misfit.span, taken, name)
-                                                          : diag::no_probability(misfit.span, taken, name);
+                                       : taker.takes_logs && !misfit.is_wanted
+                                           ? diag::no_logarithm(misfit.span, taken, name)
+                                           : diag::no_probability(misfit.span, taken, name);
   diagnostic.label(misfit.given.span, "`{}` here", name);
   if (taker.takes_scores() || is_masked) {
     diagnostic
@@ -29,7 +30,14 @@ diagnostics::Diagnostic misfit_of(const Misfit& misfit) {
         .help("give it what the last layer gives, without `{}`", name);
     return diagnostic;
   }
-  if (misfit.given.function == library::Id::LogSoftmax) {
+  if (misfit.is_wanted) {
+    diagnostic.note("only the first argument of `{}` are logarithms", taken)
+        .help("{}", misfit.given.function == library::Id::LogSoftmax ? "`softmax` in the place of `log_softmax`"
+                                                                     : "`softmax` between them");
+  } else if (misfit.are_exchanged && misfit.taker == library::Id::KlDiv &&
+             misfit.given.function == library::Id::Softmax) {
+    diagnostic.help("the two are exchanged: `{}(log_softmax(…), softmax(…))`, what is trained first", taken);
+  } else if (misfit.given.function == library::Id::LogSoftmax) {
     diagnostic.help("`softmax` in the place of `log_softmax`");
   } else if (taker.takes_probs) {
     diagnostic.help("`sigmoid` between them{}",
@@ -77,6 +85,40 @@ void check_activations(const Findings& findings, Sink& sink) {
     if (!is_new) told->second.label(one.span, "`{}` takes it, too", library::info(one.taker).name);
   }
   for (auto& [place, diagnostic] : misfits) sink.report(std::move(diagnostic));
+}
+
+void check_samples(const Findings& findings, Sink& sink) {
+  std::set<Span> seen;
+  for (const MixedSamples& one : findings.mixed_samples) {
+    if (!seen.insert(one.span).second) continue;
+    const std::string name(library::info(one.function).name);
+    sink.report(diag::mixed_samples(one.span, name, one.size)
+                    .note("what it gives for one sample hangs on the others, and not on it alone")
+                    .help("the classes are an axis behind the samples: `{}(x, 1)`, or the last one, `-1`", name));
+  }
+}
+
+void check_signs(const Findings& findings, const Heap& heap, Sink& sink) {
+  std::set<Span> seen;
+  for (const Update& one : findings.updates) {
+    const Value& loss = one.loss;
+    if (loss.loss == library::Id::None || !loss.negated || loss.is_unknown || loss.paths.empty()) continue;
+    // Who makes large what others make small, through weights that stay as they are here, means it.
+    const OwnerId owner = loss.paths.begin()->first.to.owner;
+    const bool is_against =
+        owner == 0 || (one.owner != 0 && one.owner != owner) ||
+        std::ranges::any_of(loss.paths, [&](const auto& path) { return path.first.to.owner != owner; }) ||
+        std::ranges::any_of(loss.cuts, [](const auto& cut) {
+          return cut.second.is_meant && cut.second.by != "`no_grad`" && cut.second.by != "`stop_grad`";
+        });
+    if (is_against || heap.owners[owner].is_unknown || !seen.insert(*loss.negated).second) continue;
+    const std::string name(library::info(loss.loss).name);
+    const std::string shown = loss.negated_name.empty() ? name : loss.negated_name;
+    diagnostics::Diagnostic diagnostic = diag::maximized_loss(*loss.negated, shown);
+    if (*loss.negated != one.loss_span) diagnostic.label(one.loss_span, "minimized here");
+    sink.report(std::move(diagnostic.note("`{}` is small where what is predicted is near to what is wanted", name)
+                              .help("take it without the minus")));
+  }
 }
 
 void check_sides(const Findings& findings, Sink& sink) {

@@ -34,6 +34,15 @@ struct Misfit {
   Span span;
   library::Id taker = library::Id::None;
   Activation given;
+  bool are_exchanged = false;  ///< what is wanted first stands second
+  bool is_wanted = false;      ///< what the loss compares with, which are probabilities
+};
+
+/// An activation over the axis of the samples of a batch.
+struct MixedSamples {
+  Span span;
+  library::Id function = library::Id::None;
+  std::string size;  ///< of that axis, as the program calls it
 };
 
 /// A loss whose sides are the same value, or stand in each other's place.
@@ -107,6 +116,7 @@ struct Findings {
   std::vector<Update> updates;
   std::vector<Doubled> doubled;
   std::vector<Misfit> misfits;
+  std::vector<MixedSamples> mixed_samples;
   std::vector<Sides> sides;
   std::vector<UnlikeAverage> averages;
   std::vector<Followed> followed;

@@ -245,6 +245,47 @@ void check_unread_weights(const ModelTrace& model, const Findings& findings, con
   }
 }
 
+/// The one optimizer none of whose weights a gradient reaches, where those of the member at `path` are reached and have none:
+/// it names the wrong member. Nothing if that is not so.
+const Owner* misplaced_owner(const std::string& path, const Object& object, const std::vector<OwnerId>& owners,
+                             const Heap& heap) {
+  const Scope place{object.scope.root, path};
+  const bool is_reached = std::ranges::any_of(heap.weights, [&](const Weight& weight) {
+    return weight.is_reached && std::ranges::any_of(weight.places, [&](const Scope& one) { return place.holds(one); });
+  });
+  if (!is_reached) return nullptr;
+  const Owner* found = nullptr;
+  for (const OwnerId id : owners) {
+    const Owner& owner = heap.owners[id];
+    const bool is_idle = std::ranges::none_of(owner.weights, [&](const WeightUse& use) {
+      const Weight& weight = heap.weights[use.weight];
+      return weight.is_minimized || weight.is_reached;
+    });
+    if (!is_idle || owner.is_contested) continue;
+    if (found != nullptr) return nullptr;
+    found = &owner;
+  }
+  return found;
+}
+
+/// E0404 of an optimizer that names the wrong member: that nothing is minimized with it follows.
+void report_misplaced(diagnostics::Diagnostic diagnostic, const Owner& owner, const std::string& code, const Heap& heap,
+                      Sink& sink) {
+  sink.withdraw([&](const diagnostics::Diagnostic& one) {
+    return (one.code == diagnostics::Code::E0407 && one.span == owner.span) ||
+           (one.code == diagnostics::Code::E0403 && one.message.ends_with(" `" + owner.name + "`"));
+  });
+  if (owner.weights.empty()) {
+    const bool is_frozen = std::ranges::any_of(heap.weights, &Weight::is_frozen);
+    diagnostic.label(owner.span, "`{}` owns no weights{}", owner.name, is_frozen ? ": what it names is frozen" : "");
+  } else {
+    const WeightUse& first = owner.weights.front();
+    diagnostic.label(first.span, "`{}` has the weights of `{}`, which no gradient reaches", owner.name,
+                     shown_path(first.scope.path));
+  }
+  sink.report(std::move(diagnostic.help("did you mean `{}.weights`?", code)));
+}
+
 }  // namespace
 
 void check_ownership(const ModelTrace& model, const Findings& findings, const Heap& heap, Sink& sink) {
@@ -307,6 +348,11 @@ void check_ownership(const ModelTrace& model, const Findings& findings, const He
         diagnostic.label(near->span, "`{}` owns `{}` alone", heap.owners[owner].name, shown_path(near->scope.path));
     }
     const std::string code = code_of(named);
+    const bool is_whole = of_members.size() == 1 && path == member && !is_weight;
+    if (const Owner* owner = is_whole ? misplaced_owner(path, object, owners, heap) : nullptr) {
+      report_misplaced(std::move(diagnostic), *owner, code, heap, sink);
+      continue;
+    }
     if (paths.size() > 1) {
       for (size_t i = 1; i < paths.size(); ++i) diagnostic.note("nor those of `{}`", shown_path(paths[i]));
       diagnostic.help("`{}.weights` are all of them", member);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 
 #include "codegen/training_logic/rules.h"
 #include "dsl/diagnostics/suggest.h"
@@ -156,7 +157,59 @@ bool lies_at(const std::string& path, const WeightUse& use, const Heap& heap, bo
   return ltr::lies_at(path, heap.weights[use.weight].rank, places_of(path + ".*", use, heap, surely));
 }
 
+namespace {
+
+/// The weights of the object that an `init` sets; of a list of unknown length, those of all elements alone if `surely`.
+std::set<WeightId> set_by(const Pattern& init, const Heap& heap, bool surely) {
+  std::set<WeightId> chosen;
+  for (const WeightUse& use : init.weights) {
+    const std::vector<Scope>& places = heap.weights[use.weight].places;
+    const bool is_chosen = std::ranges::any_of(places, [&](const Scope& place) {
+      const std::string name = weight_name(place.path);
+      return matches(init.text, surely ? of_all_elements(name, init.text) : name);
+    });
+    if (is_chosen) chosen.insert(use.weight);
+  }
+  return chosen;
+}
+
+/// The first `init` of the same object behind it that sets all of what it sets, and more.
+const Pattern* replaced_by(const Pattern& init, const Findings& findings, const Heap& heap) {
+  const std::set<WeightId> own = set_by(init, heap, false);
+  if (own.empty()) return nullptr;
+  const Pattern* end = findings.patterns.data() + findings.patterns.size();
+  const Pattern* later = std::find_if(&init + 1, end, [&](const Pattern& other) {
+    if (!other.is_init || other.of != init.of || other.weights.empty()) return false;
+    const Scope &scope = init.weights[0].scope, &place = other.weights[0].scope;
+    if (scope.root != place.root || scope.path != place.path) return false;
+    const std::set<WeightId> chosen = set_by(other, heap, true);
+    return std::ranges::includes(chosen, own) && (chosen.size() > own.size() || other.text == init.text);
+  });
+  return later == end ? nullptr : later;
+}
+
+/// W0311, where it is so in every object that the line is for.
+void check_replaced(const Findings& findings, const Heap& heap, Sink& sink) {
+  std::map<Span, const Pattern*> replaced;
+  for (const Pattern& pattern : findings.patterns) {
+    if (!pattern.is_init) continue;
+    const Pattern* later = replaced_by(pattern, findings, heap);
+    const auto known = replaced.try_emplace(pattern.span, later).first;
+    if (later == nullptr) known->second = nullptr;
+  }
+  for (const auto& [span, later] : replaced) {
+    if (later == nullptr) continue;
+    const auto own = std::ranges::find(findings.patterns, span, &Pattern::span);
+    sink.report(diag::replaced_init(span, own->text, "\"" + later->text + "\" behind it sets the same weights again")
+                    .label(later->span, "the last rule that matches counts")
+                    .help("put `init \"{}\"` behind `init \"{}\"`, or take it away", own->text, later->text));
+  }
+}
+
+}  // namespace
+
 void check_patterns(const Findings& findings, const Heap& heap, Sink& sink) {
+  check_replaced(findings, heap, sink);
   std::set<const std::string*> told;  // The one in front is the mistake, however many stand behind it.
   for (const Pattern& pattern : findings.patterns) {
     const std::string* before = nullptr;

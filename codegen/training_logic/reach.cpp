@@ -38,13 +38,21 @@ bool reaches_owner(const Update& update) {
                      [&](const auto& one) { return one.first.to.owner == update.owner; });
 }
 
-void explain(diagnostics::Diagnostic& diagnostic, const Update& update, const Heap& heap) {
+/// Whether another update moves the weights of the owner with that name.
+bool is_updated(const std::string& owner, const Findings& findings, const Heap& heap) {
+  return std::ranges::any_of(findings.updates,
+                             [&](const Update& one) { return one.owner != 0 && heap.owners[one.owner].name == owner; });
+}
+
+void explain(diagnostics::Diagnostic& diagnostic, const Update& update, const Findings& findings, const Heap& heap) {
   const auto own = update.loss.cuts.find(update.owner);
   if (own != update.loss.cuts.end()) {
     const Cut& cut = own->second;
     const std::vector<std::string> others = reached(update.loss, heap);
     diagnostic.label(cut.span, "no gradient passes {}", cut.by);
-    if (cut.is_meant && !others.empty()) {
+    if (cut.by == "`stop_grad`" && !others.empty() && is_updated(others[0], findings, heap)) {
+      diagnostic.help("no `stop_grad` around what `{}` trains", heap.owners[update.owner].name);
+    } else if (cut.is_meant && !others.empty()) {
       diagnostic.note("it reaches those of `{}`", others[0]).help("did you mean `with {}`?", others[0]);
     } else if (cut.by == "`frozen`") {
       diagnostic.help("`{}` has nothing to train here: take `frozen` away, or the weights out of the optimizer",
@@ -69,7 +77,7 @@ void explain(diagnostics::Diagnostic& diagnostic, const Update& update, const He
   }
 }
 
-void check_one(const Update& update, bool has_error, const Heap& heap, Sink& sink) {
+void check_one(const Update& update, const Findings& findings, const Heap& heap, Sink& sink) {
   if (update.loss.is_unknown) return;
   const bool is_backward = update.owner == 0;
   if (!is_backward && (heap.owners[update.owner].is_unknown || heap.owners[update.owner].is_contested)) return;
@@ -84,13 +92,13 @@ void check_one(const Update& update, bool has_error, const Heap& heap, Sink& sin
     return;
   }
   if (!update.loss.varies && update.loss.cuts.empty()) {
-    if (has_error) return;  // What it would have been computed from may stand where something is wrong.
+    if (findings.has_error) return;  // What it would have been computed from may stand where something is wrong.
     sink.report(diag::constant_loss(update.loss_span).note("nothing that it is computed from changes"));
     return;
   }
   diagnostics::Diagnostic diagnostic = diag::loss_reaches_nothing(
       update.loss_span, is_backward ? "any optimizer" : "`" + heap.owners[update.owner].name + "`");
-  explain(diagnostic, update, heap);
+  explain(diagnostic, update, findings, heap);
   sink.report(std::move(diagnostic));
 }
 
@@ -113,7 +121,7 @@ bool names_wrong_optimizer(const Findings& findings, const Heap& heap) {
 }
 
 void check_reach(const Findings& findings, const Heap& heap, Sink& sink) {
-  for (const Update& update : findings.updates) check_one(update, findings.has_error, heap, sink);
+  for (const Update& update : findings.updates) check_one(update, findings, heap, sink);
 }
 
 void check_stale_values(const Findings& findings, const Heap& heap, Sink& sink) {

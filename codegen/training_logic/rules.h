@@ -47,7 +47,7 @@ void check_matrices(const ModelTrace& model, const Findings& findings, const Hea
 /// E0404, E0407, W0407, W0408: every weight of a model that trains has an optimizer, every optimizer is used, and a loss reaches
 /// what it owns; what a list of layers holds is read.
 void check_ownership(const ModelTrace& model, const Findings& findings, const Heap& heap, Sink& sink);
-/// E0433: patterns of `init` and of groups match some weight.
+/// E0433, W0311: patterns of `init` and of groups match some weight, and what an `init` sets stays.
 void check_patterns(const Findings& findings, const Heap& heap, Sink& sink);
 /// E0433, E0309: what callbacks of experiments name is there; what they hold back is held once, and is not all. `experiment`:
 /// that one alone.
@@ -55,6 +55,10 @@ void check_held(const ModelTrace& model, const check::Program& program, const Sp
                 Sink& sink);
 /// E0410, W0404, W0406: no activation before what applies one itself, logarithms and probabilities before what takes them.
 void check_activations(const Findings& findings, Sink& sink);
+/// W0420: no activation over the axis of the samples.
+void check_samples(const Findings& findings, Sink& sink);
+/// W0423: a loss of the library is made small.
+void check_signs(const Findings& findings, const Heap& heap, Sink& sink);
 /// W0414, W0415: a loss compares what is predicted with what is wanted.
 void check_sides(const Findings& findings, Sink& sink);
 /// W0417: what `ema_update` follows is moved.

@@ -25,7 +25,8 @@ bool same(const std::vector<Value>& left, const std::vector<Value>& right) {
 size_t count(const Findings& findings) {
   return findings.updates.size() + findings.doubled.size() + findings.draws.size() + findings.metrics.size() +
          findings.second_owners.size() + findings.statistics.size() + findings.patterns.size() +
-         findings.misfits.size() + findings.averages.size() + findings.idle_calls.size();
+         findings.misfits.size() + findings.mixed_samples.size() + findings.averages.size() +
+         findings.idle_calls.size();
 }
 
 /// Whether one of the blocks of a list is taken by its number, `layers[0]`.
@@ -420,6 +421,10 @@ std::string Trace::called_name(std::string_view name, const Frame& frame) const 
     if (at->function->role == ir::Role::Free) called = at->function->name.substr(at->function->name.rfind('.') + 1);
   }
   return called;
+}
+
+bool Trace::has_logs_second(const ir::Op& op, Frame& frame) {
+  return op.operands.size() > 1 && use(op.operands[1], frame).activation.function == library::Id::LogSoftmax;
 }
 
 }  // namespace ltr::training_logic

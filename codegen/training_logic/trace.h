@@ -84,7 +84,14 @@ class Trace {
   void look_at_sides(const ir::Op& op, const Value& predicted, const Value& wanted, const Frame& frame);
   void look_at_average(const ir::Op& op, const Value& target, const Value& source, const Frame& frame);
   void look_at_activation(library::Id taker, const ir::Op& op, Frame& frame);
+  /// Whether the second of what is compared is a logarithm of probabilities, where the first should be.
+  bool has_logs_second(const ir::Op& op, Frame& frame);
+  void look_at_axis(const ir::Op& op, const Frame& frame);
+  /// Whether a size of the function is that of the batches that the step takes.
+  bool is_batch(ir::DimId dim, const Frame& frame) const;
   using Operands = std::vector<const Value*>;
+  /// Whether the result is a loss still, and taken with a minus.
+  void take_sign(const ir::Op& op, const Operands& operands, Value& value, const Frame& frame) const;
   void look_at_randomness(const ir::Op& op, const Operands& operands, Value& value, const Frame& frame);
   bool is_in_block(const Frame& frame) const;
   Value read_on_host(const ir::Op& op, const Frame& frame) const;

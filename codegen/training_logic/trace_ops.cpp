@@ -131,8 +131,11 @@ Value Trace::call_op(const ir::Op& op, Frame& frame) {
     look_at_activation(loss, op, frame);
     arguments[0].activation = {};
   }
-  if (op.kind == OpKind::CallFn || arguments[0].objects.size() == 1)
-    return call(*function, std::move(arguments), &frame, &op);
+  if (op.kind == OpKind::CallFn || arguments[0].objects.size() == 1) {
+    Value value = call(*function, std::move(arguments), &frame, &op);
+    if (function->is_library && value.loss == Id::None) value.loss = library::written_loss(op.name);
+    return value;
+  }
   std::optional<Value> result;
   const std::vector<ObjectId> objects = arguments[0].objects;
   for (const ObjectId id : objects) {
@@ -206,6 +209,7 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
   }
   if (op.function == Id::GradsOf && operands[0]->optimizer) find_none_left(op, *operands[0]->optimizer, "grads");
   look_at_activation(op.function, op, frame);
+  look_at_axis(op, frame);
   if (library::is_loss(op.function) && operands.size() > 1) look_at_sides(op, *operands[0], *operands[1], frame);
   Value value;
   for (const Value* operand : operands) depend(value, *operand);
@@ -239,6 +243,7 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
   if (function.gives_probs || function.gives_scores || function.spoils_scores) value.activation = {op.function, span};
   if (op.function == Id::Log && operands[0]->activation.function == Id::Softmax)
     value.activation = {Id::LogSoftmax, span};
+  take_sign(op, operands, value, frame);
   const bool is_sum = op.function == Id::Add || op.function == Id::Sub;
   if (is_sum && operands.size() == 2) {
     for (size_t i = 0; i < 2; ++i) {
@@ -305,56 +310,6 @@ void Trace::look_at_average(const ir::Op& op, const Value& target, const Value& 
     findings.averages.push_back({span, "`" + first + "` and `" + second + "` have different shapes"});
     return;
   }
-}
-
-void Trace::look_at_activation(Id taker, const ir::Op& op, Frame& frame) {
-  if (op.operands.empty()) return;
-  const Activation& before = use(op.operands[0], frame).activation;
-  const library::Function& function = library::info(taker);
-  const bool is_spoilt = library::info(before.function).spoils_scores;
-  const bool is_score = library::info(before.function).gives_scores || is_spoilt;
-  const bool is_no_logarithm = is_score || before.function == Id::Softmax || before.function == Id::Sigmoid;
-  const bool is_no_probability = is_score || before.function == Id::LogSoftmax;
-  const bool is_misfit =
-      (function.takes_logs && is_no_logarithm) || (function.takes_probs && is_no_probability) ||
-      (function.takes_scores() && is_spoilt) ||
-      (is_train_step() && library::is_loss(taker) && library::info(before.function).draws == Draws::InTraining);
-  if (is_misfit && !frame.function->is_library) findings.misfits.push_back({written_span(op, 0, frame), taker, before});
-  if (!function.refuses_behind(before.function)) return;
-  // Within a metric the mistake is what it was given.
-  const Frame* metric = &frame;
-  while (metric != nullptr && metric->function->role != ir::Role::MetricUpdate) metric = metric->caller;
-  if (metric == nullptr) {
-    findings.doubled.push_back({written_span(op, 0, frame), called_name(function.name, frame), before});
-    return;
-  }
-  bool takes_both = false;
-  for (const ObjectId id : use(metric->function->body.params[0], *metric).objects) {
-    const auto logits = heap_.objects[id].members.find("$logits");
-    takes_both = logits != heap_.objects[id].members.end();
-    // What a run says is not known here.
-    if (takes_both && !logits->second.constant) return;
-  }
-  const ir::Op& site = *metric->site;
-  size_t given = 1;
-  for (size_t i = 1; i < site.operands.size(); ++i) {
-    if (use(site.operands[i], *metric->caller).activation.span == before.span) given = i;
-  }
-  findings.doubled.push_back(
-      {written_span(site, given, *metric->caller), metric->function->owner, before, true, takes_both});
-}
-
-void Trace::look_at_sides(const ir::Op& op, const Value& predicted, const Value& wanted, const Frame& frame) {
-  if (frame.function->is_library) return;
-  const library::Function& loss = library::info(op.function);
-  if (op.operands[0] == op.operands[1] && !predicted.paths.empty()) {
-    findings.sides.push_back({user_span(op, frame), op.function, true});
-    return;
-  }
-  // Two distributions may be compared either way; what is true or not has its place.
-  if (!loss.takes_scores() && !loss.takes_probs) return;
-  const bool is_known = !predicted.is_unknown && predicted.varies && predicted.paths.empty() && predicted.cuts.empty();
-  if (is_known && !wanted.paths.empty()) findings.sides.push_back({user_span(op, frame), op.function, false});
 }
 
 // Sizes hang on no numbers.

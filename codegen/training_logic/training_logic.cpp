@@ -17,6 +17,8 @@ void check_findings(const Findings& findings, const Heap& heap, bool is_damaged,
   check_stale_values(findings, heap, sink);
   check_gradients(findings, heap, sink);
   check_activations(findings, sink);
+  check_samples(findings, sink);
+  check_signs(findings, heap, sink);
   check_sides(findings, sink);
   check_averages(findings, sink);
   check_evaluation(findings, sink);

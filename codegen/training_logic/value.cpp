@@ -96,6 +96,11 @@ Value join(const Value& left, const Value& right) {
   value.reached = left.reached;
   value.reached.insert(right.reached);
   if (left.lost_term && right.lost_term) value.lost_term = left.lost_term;
+  if (left.negated.has_value() == right.negated.has_value() && right.loss != library::Id::None) {
+    value.loss = left.loss;
+    value.negated = left.negated;
+    value.negated_name = left.negated_name;
+  }
   if (left.activation.function == right.activation.function) value.activation = left.activation;
   value.weights = left.weights;
   value.weights.insert(value.weights.end(), right.weights.begin(), right.weights.end());

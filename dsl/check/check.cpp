@@ -4,6 +4,7 @@
 
 #include "dsl/check/declarations/data_logic/data_logic.h"
 #include "dsl/check/declarations/declarations.h"
+#include "dsl/check/declarations/doubtful.h"
 #include "dsl/check/experiment/experiment.h"
 #include "dsl/check/experiment/repeated_steps.h"
 #include "dsl/check/experiment/wired.h"
@@ -93,6 +94,8 @@ Program check(const resolve::ModuleGraph& graph, const source::SourceManager& so
   check_drawn_members(cx);
   check_uncalled_steps(cx);
   check_unused_names(cx);
+  check_crossed_arguments(cx);
+  check_joined_layers(cx);
   return settle(std::move(cx.program));
 }
 

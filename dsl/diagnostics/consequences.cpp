@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "dsl/diagnostics/one_cause.h"
 #include "dsl/diagnostics/sink.h"
 
 namespace ltr::diagnostics {
@@ -21,13 +22,30 @@ void withhold_unreached(std::vector<Diagnostic>& told) {
   std::erase_if(told, [](const Diagnostic& one) { return one.code == Code::W0408; });
 }
 
+/// A loss of constants reads nothing of the batch.
+void withhold_unread_batch(std::vector<Diagnostic>& told) {
+  const auto is_constant = [](const Diagnostic& one) { return one.code == Code::E0424; };
+  if (std::ranges::none_of(told, is_constant)) return;
+  std::erase_if(told, [](const Diagnostic& one) {
+    return one.code == Code::W0302 && one.message.starts_with("nothing reads the parameter");
+  });
+}
+
 /// Whether it is about what does not fit: said twice in the same words, it is one mistake.
 bool is_of_fit(Code code) {
-  return code == Code::E0303 || code == Code::E0513 || code == Code::E0615 || code == Code::W0510;
+  return code == Code::E0303 || code == Code::E0304 || code == Code::E0513 || code == Code::E0615 ||
+         code == Code::W0510;
 }
 
 /// Whether both say it of the same things: the types are in the words, or the helps are the same.
 bool say_same(const Diagnostic& one, const Diagnostic& other) {
+  // Shapes that do not broadcast are each a mistake, unless one function gives what fits nowhere.
+  const auto given_by = [](const Diagnostic& each) {
+    const auto label = std::ranges::find_if(
+        each.labels, [](const Label& label) { return label.message.find("` gives ") != std::string::npos; });
+    return label != each.labels.end() ? label->span : Span{};
+  };
+  if (one.code == Code::E0304 && (given_by(one).is_empty() || given_by(one) != given_by(other))) return false;
   return one.code == other.code && one.message == other.message && one.span.source == other.span.source &&
          (one.helps == other.helps || one.message.starts_with("cannot "));
 }
@@ -107,9 +125,11 @@ void join_at_origin(std::vector<Diagnostic>& told) {
 std::vector<Diagnostic> without_consequences(std::vector<Diagnostic> sorted) {
   if (sorted.size() < 2) return sorted;
   withhold_unreached(sorted);
+  withhold_unread_batch(sorted);
   forget_misread(sorted);
   join_same_words(sorted);
   join_at_origin(sorted);
+  join_of_one_cause(sorted);
   return sorted;
 }
 

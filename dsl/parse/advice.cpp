@@ -245,11 +245,17 @@ bool begins_group(const State& state, Iter at) {
   return at->kind == K::OpenBrace && state.text(*std::prev(at)) == "weights";
 }
 
+/// Whether a bracket is that of `backward(loss, retain_graph = true)`.
+bool is_of_backward(Iter opener) { return opener->kind == K::OpenParen && std::prev(opener)->kind == K::Backward; }
+
 /// A mark that is missing, or one too many. False if it is none.
 bool help_mark(const State& state, Level level, Iter at, diagnostics::Diagnostic& diagnostic) {
   if (expects(state, K::Comma) && expects(state, K::CloseParen) && kNames.has(at->kind)) {
     const Span behind = {at->span.source, std::prev(at)->span.end, std::prev(at)->span.end};
     diagnostic.help("a `,` between the two").fix(behind, ",");
+  } else if (at->kind == K::Assign && expects(state, K::CloseParen) && is_of_backward(opener_of_params(state, at))) {
+    diagnostic.help("it is a statement, and what it goes through is kept as long as it is needed: `backward {}`",
+                    state.text(*std::next(opener_of_params(state, at))));
   } else if (at->kind == K::Semicolon && level == Level::Parameter) {
     diagnostic.help("parameters have a `,` between them").fix(at->span, ",");
   } else if ((at->kind == K::Star || at->kind == K::Power) && expects(state, Expected::Expression)) {
@@ -280,6 +286,38 @@ bool help_mark(const State& state, Level level, Iter at, diagnostics::Diagnostic
   return true;
 }
 
+/// What is declared beside the steps, within one. False if it is none.
+bool help_of_model(const State& state, Level level, Iter start, Iter at, diagnostics::Diagnostic& diagnostic) {
+  if (level != Level::Statement || at != std::next(start) || !kNames.has(at->kind)) return false;
+  if (start->kind == K::Optimizer)
+    diagnostic.help("an optimizer is a member of the model, beside its steps");
+  else if (start->kind == K::Fn)
+    diagnostic.help("functions stand beside the steps; a small one is a value, `{} = x => …`", state.text(*at));
+  else
+    return false;
+  return true;
+}
+
+/// `loss = f(x) bar` without the `log` in front of it.
+bool help_unrecorded(const State& state, Level level, Iter start, Iter at, diagnostics::Diagnostic& diagnostic) {
+  const bool is_assigned =
+      level == Level::Statement && kNames.has(start->kind) && std::next(start)->kind == K::Assign && at > start + 2;
+  if (!is_assigned || at->starts_line || state.text(*at) != "bar") return false;
+  diagnostic.help("`log {} = …` records it", state.text(*start))
+      .fix({start->span.source, start->span.begin, start->span.begin}, "log ");
+  return true;
+}
+
+/// Whether an `if` or a `while` stands in front of `at` without what follows its condition.
+bool is_in_condition(Iter start, Iter at) {
+  while (at != start) {
+    --at;
+    if (at->kind == K::If || at->kind == K::While) return true;
+    if (at->kind == K::Then || at->kind == K::OpenBrace || at->kind == K::Newline) return false;
+  }
+  return at->kind == K::If || at->kind == K::While;
+}
+
 /// What one statement does not do. False if it is none.
 bool help_in_statement(const State& state, Level level, Iter start, Iter at, diagnostics::Diagnostic& diagnostic) {
   if (level == Level::Statement && start->kind == K::Const && at == std::next(start)) {
@@ -287,6 +325,12 @@ bool help_in_statement(const State& state, Level level, Iter start, Iter at, dia
     diagnostic.help("a local needs no `const`: `{} = …`", state.text(*at)).fix(gone, "");
   } else if (start->kind == K::Log && help_log_flag(state, at, diagnostic)) {
     return true;
+  } else if (help_of_model(state, level, start, at, diagnostic) ||
+             help_unrecorded(state, level, start, at, diagnostic)) {
+    return true;
+  } else if (at->kind == K::Assign && (expects(state, K::Then) || expects(state, K::OpenBrace)) &&
+             is_in_condition(start, at)) {
+    diagnostic.help("`==` compares").fix(at->span, "==");
   } else if (start->kind == K::Return && at->kind == K::Comma) {
     diagnostic.help("several values are a tuple, in brackets: `return (a, b)`, or a record: `return (a = …, b = …)`");
   } else if (start->kind == K::Yield && at->kind == K::Comma) {

@@ -159,6 +159,12 @@ void report_failure(State& state, Level level, Iter start, Iter where) {
     state.report_at(at, diag::reserved_name(at->span, state.text(*at)));
     return;
   }
+  const bool is_assigned =
+      lex::is_reserved(at->kind) && std::next(at)->kind == K::Assign && !std::next(at)->starts_line;
+  if (is_assigned && at == start) {
+    state.report_at(at, diag::reserved_name(at->span, state.text(*at)).help("choose another name"));
+    return;
+  }
   diagnostics::Diagnostic diagnostic =
       diag::unexpected_token(at->span, describe(state.expected_), describe_found(state, at));
   const bool may_be_handed = at != state.begin() && at->kind == K::Name && std::prev(at)->kind == K::CloseParen &&

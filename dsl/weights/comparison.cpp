@@ -83,6 +83,18 @@ void Comparison::names(const MemberTensors& tensors, const LoadPlan& plan) {
   }
   // A rule that matches nothing is why names are left over.
   if (!plan.idle_rules.empty()) return;
+  // Where hardly any name fits, and none is said to be another, the file is of something else.
+  const bool is_plain =
+      std::ranges::all_of(source_.rules, [](const WeightRule& rule) { return rule.kind == WeightRule::Kind::Freeze; });
+  const bool is_other = is_plain && plan.missing.size() > 2 && plan.loads.size() * 5 <= plan.missing.size();
+  if (is_other && tensors.is_complete() && !plan.unexpected.empty()) {
+    found_.sink.report(diag::weights_missing(source_.span, file_name(), plan.missing.front())
+                           .label(member_.span, "`{}` has {}", member_.name, joined(plan.missing))
+                           .note("it has {}", joined(plan.unexpected))
+                           .help("the file is of another architecture: build the member as the file has it, or name "
+                                 "another file"));
+    return;
+  }
   if (!plan.missing.empty()) {
     Diagnostic diagnostic = missing(plan.missing);
     if (const WeightRule* skip = skipped_by(plan.missing.front(), tensors)) {

@@ -27,6 +27,19 @@ void help_without_batch(diagnostics::Diagnostic& diagnostic, const ObjectInfo& o
   diagnostic.help("one for each record: `{}: {}`", field.name.text, whole).fix(field.type->span, whole);
 }
 
+/// The one field of the batch that a stream does not deliver, if `other`, which the batch does not have, could be it.
+const TypeField* missing_field(const Type& batch, const Type& record, const Type& other) {
+  const TypeField* missing = nullptr;
+  for (const TypeField& field : batch.fields) {
+    if (record.find(field.name) != nullptr) continue;
+    if (missing != nullptr) return nullptr;
+    missing = &field;
+  }
+  const bool fits = missing != nullptr && missing->type.kind == other.kind && missing->type.element == other.element &&
+                    missing->type.dims.size() == other.dims.size();
+  return fits ? missing : nullptr;
+}
+
 /// Whether what a stream delivers is the batch: its fields are among the batch's, with equal types. Reasons that were `told` of another
 /// stream are no mistakes of their own.
 bool check_stream(Context& cx, const ObjectInfo& object, const StreamDecl& stream, std::set<std::string>& told,
@@ -37,10 +50,13 @@ bool check_stream(Context& cx, const ObjectInfo& object, const StreamDecl& strea
   record.fields = stream.value.type.fields;
   const std::string name = stream.role + (stream.name.empty() ? "" : "." + stream.name);
   const ast::FieldType* lacking = nullptr;  // a dim, mostly that of the batch
-  const auto fail = [&](const std::string& why, const std::string& cure = "") {
+  const auto fail = [&](const std::string& why, const std::string& cure = "", const std::string& wanted = "") {
     if (!told.insert(why).second) return false;
     diagnostics::Diagnostic diagnostic = diag::stream_differs(
         lacking != nullptr ? lacking->type->span : stream.value.span, name, cx.text(record), cx.text(object.batch));
+    const auto declared = std::ranges::find(data.batch_fields, wanted, [](const auto& one) { return one.name.text; });
+    if (declared != data.batch_fields.end() && declared->type->span != diagnostic.span)
+      diagnostic.label(declared->type->span, "declared here");
     diagnostic.note("{}", why);
     if (!cure.empty()) diagnostic.help("{}", cure);
     if (lacking != nullptr) help_without_batch(diagnostic, object, *lacking, record.find(lacking->name.text)->type, cx);
@@ -60,13 +76,19 @@ bool check_stream(Context& cx, const ObjectInfo& object, const StreamDecl& strea
       for (const TypeField& one : object.batch.fields) others.push_back(one.name);
       const auto near = diagnostics::suggest(field.name, others);
       std::string cure;
+      const TypeField* missing = near ? nullptr : missing_field(object.batch, record, field.type);
       if (near) {
         cure = "did you mean `" + *near + "`?";
+      } else if (missing != nullptr) {
+        const bool is_of_lengths =
+            cx.source_text(stream.value.span).find("lengths = \"" + field.name + "\"") != std::string::npos;
+        cure = "did you mean `" + (is_of_lengths ? "lengths = \"" + missing->name + "\"" : missing->name) +
+               "`? nothing delivers `" + missing->name + "`";
       } else if (is_plain) {
         const Type declared = Type::tensor(field.type.element, {object.batch.fields[0].type.dims[0]});
         cure = "with it: `batch[…] { …, " + field.name + ": " + cx.text(declared) + " }`";
       }
-      return fail("the batch has no field `" + field.name + "`", cure);
+      return fail("the batch has no field `" + field.name + "`", cure, missing != nullptr ? missing->name : "");
     }
     const Type& have = field.type;
     const Type& want = wanted->type;
@@ -79,7 +101,8 @@ bool check_stream(Context& cx, const ObjectInfo& object, const StreamDecl& strea
         lacking = &*std::find_if(data.batch_fields.begin(), data.batch_fields.end(),
                                  [&](const ast::FieldType& one) { return one.name.text == field.name; });
       return fail("`" + field.name + "` is " + cx.text(have) + ", the batch wants " + cx.text(want),
-                  is_text ? "make numbers of texts in a map: `class_of(row." + field.name + ", [\"…\", \"…\"])`" : "");
+                  is_text ? "make numbers of texts in a map: `class_of(row." + field.name + ", [\"…\", \"…\"])`" : "",
+                  field.name);
     }
     for (size_t i = 0; i < have.dims.size(); ++i) {
       const auto atom = want.dims[i].size.single_atom();
@@ -89,7 +112,7 @@ bool check_stream(Context& cx, const ObjectInfo& object, const StreamDecl& strea
       }
       const Polynomial size = cx.program.atoms.substitute(want.dims[i].size, bound);
       if (!require_equal(size, have.dims[i].size, stream.span, scope, true)) {
-        return fail("`" + field.name + "` is " + cx.text(have) + ", the batch wants " + cx.text(want));
+        return fail("`" + field.name + "` is " + cx.text(have) + ", the batch wants " + cx.text(want), "", field.name);
       }
     }
   }
@@ -270,11 +293,13 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
   typed.batch_dims = sizes_of_batch(object, scope);
   if (!cx.graph.modules[object.module].is_library && !object.is_damaged) {
     check_shuffling(cx, typed);
+    check_filters(cx, typed);
     check_same_records(cx, typed);
+    check_measured_twice(cx, typed);
     check_splits(cx, typed);
     check_endless_inputs(cx, typed);
-    check_filters(cx, typed);
     check_stages(cx, typed);
+    check_varied(cx, typed);
     check_known_records(cx, typed);
     check_columns(cx, typed, {}, {});
   }

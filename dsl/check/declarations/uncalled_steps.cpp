@@ -71,6 +71,14 @@ void check_unfed_val(const ObjectInfo& model, const FnInfo& step, Context& cx) {
                 .help("give it the records to validate on: `val = … |> collate(…)`, or take the step away"));
 }
 
+/// Whether what watches a series of this role was told that the model has no step for it.
+bool is_lack_told(const Object& model, const Context& cx) {
+  return std::ranges::any_of(cx.sink->reported(), [&](const diagnostics::Diagnostic& one) {
+    return one.code == diagnostics::Code::E0415 &&
+           std::ranges::any_of(one.labels, [&](const auto& label) { return label.span == model.span; });
+  });
+}
+
 /// W0511: a stream `val` or `test` of data that only models without such a step are trained on.
 void check_unmeasured(Context& cx, DeclIndex index, const std::string& role, const std::set<FnId>& called) {
   const DataObject& data = cx.program.datas[index];
@@ -92,7 +100,8 @@ void check_unmeasured(Context& cx, DeclIndex index, const std::string& role, con
     if (measures || model.is_damaged) return;
     trained = &model;
   }
-  if (trained == nullptr) return;
+  // Of what `step test` is without a `step val` to copy nothing can be said yet.
+  if (trained == nullptr || is_lack_told(*trained, cx)) return;
   diagnostics::Diagnostic diagnostic = diag::unmeasured_stream(stream->span, role);
   diagnostic.label(trained->span, "`{}` has no `step {}`", trained->name, role);
   const bool has_val = std::ranges::any_of(trained->fns, [&](FnId id) {

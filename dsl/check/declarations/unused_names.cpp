@@ -5,120 +5,38 @@
 #include "dsl/ast/assigned.h"
 #include "dsl/ast/walk.h"
 #include "dsl/check/declarations/declarations.h"
+#include "dsl/check/declarations/doubtful.h"
+#include "dsl/check/declarations/name_reads.h"
 #include "dsl/check/scope/places.h"
 #include "dsl/diagnostics/suggest.h"
+#include "runtime/tables/roles.h"
 
 // Names by their text: a name that is read anywhere where it could be meant counts as read. So nothing is said of one that is used,
 // and of two with one name at most too little.
 namespace ltr::check {
 
+const std::vector<ast::Item>* items_in(const ast::Decl& decl) {
+  if (const auto* block = decl.get<ast::Block>()) return &block->items;
+  if (const auto* model = decl.get<ast::Model>()) return &model->items;
+  if (const auto* metric = decl.get<ast::Metric>()) return &metric->items;
+  if (const auto* data = decl.get<ast::Data>()) return &data->items;
+  if (const auto* callback = decl.get<ast::Callback>()) return &callback->items;
+  return nullptr;
+}
+
 namespace {
 
-using Names = std::unordered_set<std::string_view>;  // of the tree
-
-/// What a part of the program reads.
-struct Reads {
-  Names names;
-  Names values;              ///< of those, the ones that are not only called
-  Names fields;              ///< behind a `.`
-  Names patterns;            ///< of `init` and `group`
-  std::vector<Names> owned;  ///< the members whose weights each optimizer is given
-
-  void take(const std::optional<ast::Name>& name) {
-    if (name) names.insert(name->text);
-  }
-  void take_type(std::string_view name) { names.insert(name.substr(0, name.find('.'))); }
-
-  void operator()(const ast::Expr& expr) {
-    if (const auto* ref = expr.get<ast::NameRef>()) {
-      names.insert(ref->name.text);
-      values.insert(ref->name.text);
-    }
-    const auto* call = expr.get<ast::Call>();
-    if (const auto* called = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr) {
-      names.insert(called->name.text);
-      for (const ast::Argument& argument : call->arguments) (*this)(*argument.value);
-      return;
-    }
-    if (const auto* field = expr.get<ast::Field>()) fields.insert(field->name.text);
-    if (const auto* scan = expr.get<ast::Scan>()) {
-      for (const ast::ScanCarry& carry : scan->carried) names.insert(carry.name.text);
-    }
-    ast::for_each_child(expr, *this);
-  }
-  void operator()(const ast::TypeExpr& type) {
-    if (const auto* named = type.get<ast::NamedType>()) take_type(named->name.text);
-    ast::for_each_child(type, *this);
-  }
-  void operator()(const ast::Stmt& stmt) {
-    if (const auto* assign = stmt.get<ast::Assign>(); assign && assign->target.get<ast::NameRef>() != nullptr)
-      return take_assigned(*assign, assign->target.get<ast::NameRef>()->name.text);
-    if (const auto* log = stmt.get<ast::Log>()) {
-      if (!log->value) names.insert(log->name.text);
-      take(log->merge);
-    }
-    ast::for_each_child(stmt, *this);
-  }
-  void operator()(const ast::Item& item) {
-    if (const auto* state = item.get<ast::State>()) take(state->merge);
-    if (const auto* step = item.get<ast::Step>()) take(step->copy_of);
-    if (const auto* init = item.get<ast::Init>()) patterns.insert(init->pattern);
-    if (const auto* optimizer = item.get<ast::Optimizer>()) {
-      for (const ast::Group& group : optimizer->groups) patterns.insert(group.pattern);
-      // `net.weights` names weights, and does not read what they belong to.
-      if (const auto* call = optimizer->value.get<ast::Call>(); call != nullptr) {
-        owned.emplace_back();
-        for (const ast::Argument& argument : call->arguments) take_weights(*argument.value);
-        (*this)(*call->callee);
-        for (const ast::Setting& setting : optimizer->settings) (*this)(setting.value);
-        for (const ast::Group& group : optimizer->groups) {
-          for (const ast::Setting& setting : group.settings) (*this)(setting.value);
-        }
-        return;
-      }
-    }
-    ast::for_each_child(item, *this);
-  }
-  void operator()(const ast::Decl& decl) {
-    if (const auto* callback = decl.get<ast::Callback>(); callback != nullptr && callback->model)
-      take_type(callback->model->text);
-    if (const auto* topology = decl.get<ast::Topology>()) {
-      for (const ast::Shard& shard : topology->shards) take(shard.at);
-      for (const ast::Recompute& recompute : topology->recomputes) names.insert(recompute.at.text);
-    }
-    ast::for_each_child(decl, *this);
-  }
-
- private:
-  /// What `n = n + 1` reads of `n` is for `n` alone.
-  void take_assigned(const ast::Assign& assign, std::string_view target) {
-    const bool was_read = names.contains(target);
-    (*this)(assign.value);
-    if (!was_read) names.erase(target);
-  }
-  void take_weights(const ast::Expr& expr) {
-    if (const auto* list = expr.get<ast::List>()) {
-      for (const ast::Expr& element : list->elements) take_weights(element);
-      return;
-    }
-    const auto* field = expr.get<ast::Field>();
-    const auto* member = field != nullptr ? field->base->get<ast::NameRef>() : nullptr;
-    if (member == nullptr || field->name.text != "weights") return (*this)(expr);
-    owned.back().insert(member->name.text);
-  }
-};
-
-/// What a body assigns, in order; of the names that take a tuple apart only where all of them are meant.
+/// What a body assigns, in order; of the names that take a tuple apart mostly only where all of them are meant.
 struct Assigned {
   std::vector<const ast::Name*> names;
-  std::vector<const std::vector<ast::Name>*> groups;
+  std::vector<const ast::Unpack*> unpacked;
 
   void operator()(const ast::Stmt& stmt) {
     if (const auto* assign = stmt.get<ast::Assign>()) {
       if (const auto* target = assign->target.get<ast::NameRef>()) names.push_back(&target->name);
     }
     if (const auto* declare = stmt.get<ast::Declare>()) names.push_back(&declare->name);
-    if (const auto* unpack = stmt.get<ast::Unpack>()) groups.push_back(&unpack->names);
+    if (const auto* unpack = stmt.get<ast::Unpack>()) unpacked.push_back(unpack);
     ast::for_each_child(stmt, *this);
   }
   void operator()(const ast::Expr& expr) { ast::for_each_child(expr, *this); }
@@ -151,9 +69,43 @@ Names dim_names(const ast::TypeExpr& type) {
   return names;
 }
 
+/// Of `fn`, whose body reads `body`: the params that nothing reads, and whose sizes nothing reads that no other param brings.
+std::vector<const ast::Param*> unread_params(const ast::Fn& fn, const Reads& body) {
+  // Sizes and rules read params, too.
+  Reads own = body;
+  if (fn.result) own(*fn.result);
+  if (fn.where) own(*fn.where);
+  Reads sizes = own;
+  for (const ast::Param& param : fn.params) {
+    own(param.type);
+    if (param.initial) own(*param.initial);
+  }
+  const auto is_read = [&](const ast::Param& param) {
+    const std::string& name = param.name.text;
+    return is_meant_unused(name) || own.names.contains(name) || own.followers.contains(name);
+  };
+  Names brought;
+  for (const ast::Param& param : fn.params) {
+    if (!is_read(param)) continue;
+    sizes(param.type);
+    brought.merge(dim_names(param.type));
+  }
+  std::vector<const ast::Param*> unread;
+  for (const ast::Param& param : fn.params) {
+    if (is_read(param)) continue;
+    Names dims = dim_names(param.type);
+    const bool brings_size = std::ranges::any_of(
+        dims, [&](std::string_view name) { return sizes.names.contains(name) && !brought.contains(name); });
+    if (brings_size)
+      brought.merge(dims);
+    else
+      unread.push_back(&param);
+  }
+  return unread;
+}
+
 /// Params of a function that only its own kind calls: what a map, a schedule or a scan is given is decided there.
 void check_params(Context& cx, const ast::Fn& fn, const Reads& body, const Names& values) {
-  Reads own = body;
   const bool has_body = fn.value || !fn.body.empty();
   const auto is = [](const ast::TypeExpr& type, std::string_view name) {
     const auto* named = type.get<ast::NamedType>();
@@ -162,29 +114,40 @@ void check_params(Context& cx, const ast::Fn& fn, const Reads& body, const Names
   // What a schedule is called with is given.
   const bool may_be_schedule = fn.params.size() >= 2 && is(fn.params[0].type, "int") && is(fn.params[1].type, "int") &&
                                fn.result && is(*fn.result, "float");
-  // Sizes and rules read params, too.
-  if (fn.result) own(*fn.result);
-  if (fn.where) own(*fn.where);
-  std::map<std::string_view, size_t> bound;  // by how many params
-  for (const ast::Param& param : fn.params) {
-    own(param.type);
-    if (param.initial) own(*param.initial);
-    for (const std::string_view name : dim_names(param.type)) ++bound[name];
-  }
-  // What brings a size is read for it.
-  const auto brings_size = [&](const ast::Param& param) {
-    return std::ranges::any_of(dim_names(param.type), [&](std::string_view name) { return bound[name] == 1; });
-  };
   if (!has_body || may_be_schedule || fn.params.size() < 2 || values.contains(fn.name.text)) return;
-  for (const ast::Param& param : fn.params) {
-    if (!is_meant_unused(param.name.text) && !own.names.contains(param.name.text) && !brings_size(param))
-      warn(cx, param.name, "the parameter");
+  for (const ast::Param* param : unread_params(fn, body)) warn(cx, param->name, "the parameter");
+}
+
+/// Params of a step: the trainer gives it those fields of the batch that it names.
+void check_step_params(Context& cx, const ast::Fn& step, const Reads& body) {
+  for (const ast::Param* param : unread_params(step, body)) {
+    cx.report(diag::unused_name(param->name.span, "the parameter `" + param->name.text + "`")
+                  .help("leave it out: `step {}` names what it reads", step.name.text));
   }
+}
+
+/// Whether it is a call of a function of the library that varies several tensors by the same random numbers.
+bool draws_together(Context& cx, const ast::Expr& value) {
+  const auto* call = value.get<ast::Call>();
+  const auto* pipe = value.get<ast::Pipe>();
+  if (call == nullptr && pipe != nullptr) call = pipe->target->get<ast::Call>();
+  const auto* called = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
+  if (called == nullptr) return false;
+  const Symbol* symbol = cx.graph.find(cx.graph.module_of(called->name.span.source), called->name.text);
+  return symbol != nullptr && symbol->kind == SymbolKind::Op && library::is_augmentation(fn_of(cx, *symbol).id);
+}
+
+/// Whether W0514 says of what is called there that it is varied apart from what belongs to it.
+bool is_told_apart(const Context& cx, Span call) {
+  return std::ranges::any_of(cx.sink->reported(), [&](const diagnostics::Diagnostic& one) {
+    return one.code == diagnostics::Code::W0514 &&
+           (one.span == call || std::ranges::find(one.labels, call, &diagnostics::Label::span) != one.labels.end());
+  });
 }
 
 /// Locals of one function. `owner` has members, whose buffers and states are assigned, too. `values` are the names that the
 /// program reads otherwise than by a call, of a function whose params are looked at.
-void check_locals(Context& cx, const ast::Fn& fn, const ObjectInfo* owner, const Names* values, bool is_hook = false) {
+void check_locals(Context& cx, const ast::Fn& fn, const ObjectInfo* owner, const Names* values, FnRole role) {
   Reads reads;
   if (fn.value) reads(*fn.value);
   Assigned assigned;
@@ -192,9 +155,12 @@ void check_locals(Context& cx, const ast::Fn& fn, const ObjectInfo* owner, const
     reads(stmt);
     assigned(stmt);
   }
-  if (values != nullptr) check_params(cx, fn, reads, *values);
+  if (role == FnRole::Step && is_role(fn.name.text))
+    check_step_params(cx, fn, reads);
+  else if (values != nullptr)
+    check_params(cx, fn, reads, *values);
   const auto is_read = [&](const ast::Name& name) {
-    return is_meant_unused(name.text) || reads.names.contains(name.text) ||
+    return is_meant_unused(name.text) || reads.names.contains(name.text) || reads.followers.contains(name.text) ||
            (owner != nullptr && owner->members.contains(name.text));
   };
   std::vector<std::string> near;
@@ -209,7 +175,7 @@ void check_locals(Context& cx, const ast::Fn& fn, const ObjectInfo* owner, const
   Names told;
   // W0303 speaks of a local that hides these.
   for (const PlaceName& brought : kPlaceNames) {
-    if (is_hook || brought.reach != Reach::SomeHooks) told.emplace(brought.name);
+    if (role == FnRole::Hook || brought.reach != Reach::SomeHooks) told.emplace(brought.name);
   }
   for (const ast::Name* name : assigned.names) {
     const Symbol* symbol = cx.graph.find(cx.graph.module_of(name->span.source), name->text);
@@ -218,9 +184,18 @@ void check_locals(Context& cx, const ast::Fn& fn, const ObjectInfo* owner, const
   for (const ast::Name* name : assigned.names) {
     if (!is_read(*name) && told.insert(name->text).second) warn(cx, *name, "the local", near);
   }
-  for (const std::vector<ast::Name>* group : assigned.groups) {
-    const bool is_any_read = std::any_of(group->begin(), group->end(), is_read);
-    if (!is_any_read && told.insert(group->front().text).second) warn(cx, group->front(), "the local", near);
+  for (const ast::Unpack* unpack : assigned.unpacked) {
+    const std::vector<ast::Name>& group = unpack->names;
+    const bool is_any_read = std::any_of(group.begin(), group.end(), is_read);
+    if (!is_any_read && told.insert(group.front().text).second) warn(cx, group.front(), "the local", near);
+    if (!is_any_read || !draws_together(cx, unpack->value) || is_told_apart(cx, unpack->value.span)) continue;
+    for (const ast::Name& name : group) {
+      if (is_read(name) || !told.insert(name.text).second) continue;
+      cx.report(
+          diag::unused_name(name.span, "the local `" + name.text + "`")
+              .help("what is varied in one call belongs together: use it, or call it `_{}` if it is meant to be unused",
+                    name.text));
+    }
   }
 }
 
@@ -235,15 +210,6 @@ bool holds_weights(const Type& type, const Context& cx) {
   const bool has_parts = type.kind == Kind::List || type.kind == Kind::Tuple || type.kind == Kind::Record;
   return has_parts && std::any_of(type.fields.begin(), type.fields.end(),
                                   [&](const TypeField& field) { return holds_weights(field.type, cx); });
-}
-
-const std::vector<ast::Item>* items_in(const ast::Decl& decl) {
-  if (const auto* block = decl.get<ast::Block>()) return &block->items;
-  if (const auto* model = decl.get<ast::Model>()) return &model->items;
-  if (const auto* metric = decl.get<ast::Metric>()) return &metric->items;
-  if (const auto* data = decl.get<ast::Data>()) return &data->items;
-  if (const auto* callback = decl.get<ast::Callback>()) return &callback->items;
-  return nullptr;
 }
 
 /// The names that functions, steps and hooks assign.
@@ -279,7 +245,8 @@ void check_items(Context& cx, const ast::Decl& decl, const std::vector<ast::Item
   // Whether `compute_each` is asked, `average` says.
   const bool has_each = object.kind == Kind::Metric && object.fns.contains(kComputeEach);
   for (const ast::Param& param : written_params(decl)) {
-    const bool is_read = own.names.contains(param.name.text) || (has_each && param.name.text == kAverage);
+    const bool is_read = own.names.contains(param.name.text) || own.followers.contains(param.name.text) ||
+                         (has_each && param.name.text == kAverage);
     if (!is_meant_unused(param.name.text) && !is_read) warn(cx, param.name, "the parameter");
   }
   // Of an optimizer whose members are all unread the loss reaches nothing, or nothing is minimized with it, which is said.
@@ -301,7 +268,12 @@ void check_items(Context& cx, const ast::Decl& decl, const std::vector<ast::Item
     if (member != nullptr && !member->source && !is_named(member->name.text)) {
       const auto info = object.members.find(member->name.text);
       const bool is_block = info != object.members.end() && holds_weights(info->second.type, cx);
-      if (is_block)
+      if (is_block && own.followers.contains(member->name.text))
+        cx.report(
+            diag::dead_weights(member->name.span, member->name.text)
+                .note("`ema_update` moves them, and nothing is computed with them")
+                .help("`frozen({})(x)` computes with them; or take `{}` away", member->name.text, member->name.text));
+      else if (is_block)
         cx.report(diag::dead_weights(member->name.span, member->name.text).help("apply it, or take it away"));
       else
         warn(cx, member->name, "the member");
@@ -318,13 +290,13 @@ void check_items(Context& cx, const ast::Decl& decl, const std::vector<ast::Item
       warn(cx, let->name, "the `let`");
     if (weight != nullptr && !weight->is_buffer && !is_named(weight->name.text))
       cx.report(diag::dead_weights(weight->name.span, weight->name.text).help("use it, or take it away"));
-    if (const auto* fn = item.get<ast::Fn>()) check_locals(cx, *fn, &object, &program.values);
+    if (const auto* fn = item.get<ast::Fn>()) check_locals(cx, *fn, &object, &program.values, FnRole::Method);
     if (const auto* step = item.get<ast::Step>(); step != nullptr && !step->copy_of)
-      check_locals(cx, step->fn, &object, nullptr);
+      check_locals(cx, step->fn, &object, &program.values, FnRole::Step);
     if (const auto* hook = item.get<ast::Hook>()) {
       ast::Fn fn;
       fn.body = hook->body;
-      check_locals(cx, fn, &object, nullptr, true);
+      check_locals(cx, fn, &object, nullptr, FnRole::Hook);
     }
   }
 }
@@ -415,7 +387,7 @@ void check_unused_names(Context& cx) {
     if (module.is_library) continue;
     for (const ast::Decl& decl : module.ast.decls) {
       if (const std::vector<ast::Item>* items = items_in(decl)) check_items(cx, decl, *items, reads[&decl], program);
-      if (const auto* fn = decl.get<ast::Fn>()) check_locals(cx, *fn, nullptr, &program.values);
+      if (const auto* fn = decl.get<ast::Fn>()) check_locals(cx, *fn, nullptr, &program.values, FnRole::Free);
     }
   }
   if (!cx.graph.modules[0].is_library) check_module(cx, cx.graph.modules[0].ast.decls, reads);

@@ -63,6 +63,28 @@ std::optional<Expr> check_wired(const std::string& what, Kind kind, const Merged
   return value;
 }
 
+/// What is built under `what`, by the name that is called there; null if it is none.
+const Symbol* built_as(const std::string& what, const Merged& merged, const Scope& scope) {
+  const auto setting = std::ranges::find(merged.settings, what, [](const ast::Setting& one) { return one.name.text; });
+  const auto* call = setting != merged.settings.end() ? setting->value.get<ast::Call>() : nullptr;
+  const std::optional<ast::Name> name = call != nullptr ? name_written(*call->callee) : std::nullopt;
+  return name ? scope.cx.graph.find(scope.in_file_of(setting->span).module, name->text) : nullptr;
+}
+
+/// E0313, once, of `data` and `model` that stand in each other's place. False if they do not.
+bool report_exchanged(const Merged& merged, Scope& scope) {
+  const Symbol *data = built_as("data", merged, scope), *model = built_as("model", merged, scope);
+  if (data == nullptr || model == nullptr || data->kind != SymbolKind::Model || model->kind != SymbolKind::Data)
+    return false;
+  const auto place_of = [&](const std::string& what) {
+    return std::ranges::find(merged.settings, what, [](const ast::Setting& one) { return one.name.text; })->name.span;
+  };
+  scope.cx.report(diag::wrong_type(place_of("data"), "`data` and `model` are exchanged")
+                      .label(place_of("model"), "`{}` is data", model->name)
+                      .help("`data = {}(…)` and `model = {}(…)`", model->name, data->name));
+  return true;
+}
+
 /// What is set keeps the rules of all hparams.
 void check_rules(Context& cx, const Experiment& experiment) {
   const Object none;
@@ -293,11 +315,12 @@ void check_experiment(Context& cx, uint32_t module, const ast::Experiment& ast) 
   const size_t first_obligation = cx.program.obligations.size();
   check_unknown_settings(cx, ast, *merged);
   check_sets(*merged, typed, scope);
-  const auto data = check_wired("data", Kind::Data, *merged, ast, scope);
+  const bool are_exchanged = report_exchanged(*merged, scope);
+  const auto data = are_exchanged ? std::nullopt : check_wired("data", Kind::Data, *merged, ast, scope);
   if (data) scope.data = find_object(cx, Kind::Data, data->type.decl);
   scope.lost_data = scope.data == nullptr;
   if (data) refuse_blocks(*data, cx);
-  const auto model = check_wired("model", Kind::Model, *merged, ast, scope);
+  const auto model = are_exchanged ? std::nullopt : check_wired("model", Kind::Model, *merged, ast, scope);
   check_topology(*merged, typed, cx);
   const Sections sections = check_sections(*merged, typed, scope);
   if (!sections.has_limit && !ast.amends && !merged->is_damaged && !merged->told_missing.contains("trainer")) {

@@ -2,6 +2,7 @@
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/walk.h"
 #include "dsl/diagnostics/suggest.h"
+#include "runtime/tables/roles.h"
 #include "runtime/tables/sweep_words.h"
 
 namespace ltr::check {
@@ -14,10 +15,36 @@ struct Recorded {
   bool is_open = false;
   std::set<std::string> open_roles = {};   ///< with a log whose name another one has
   std::set<std::string> told_absent = {};  ///< why series have no value, which holds for all of a role
+  std::map<std::string, diagnostics::Diagnostic> lacking =
+      {};  ///< by role: series that a step would log that is not there
+  const Object* model = nullptr;
+  const DataObject* data = nullptr;
 };
 
-void report_unknown(Context& cx, const std::string& name, Span span, const Recorded& recorded) {
-  if (recorded.is_open || recorded.open_roles.contains(name.substr(0, name.find('.')))) return;
+/// Whether `role` has a stream, and the model no step for it.
+bool lacks_step(const std::string& role, const Recorded& recorded, const Program& program) {
+  const bool has_stream =
+      is_evaluating_role(role) &&
+      std::ranges::any_of(recorded.data->streams, [&](const StreamDecl& one) { return one.role == role; });
+  return has_stream && std::ranges::none_of(recorded.model->fns, [&](FnId id) {
+           return program.fns[id].role == FnRole::Step && program.fns[id].name == role;
+         });
+}
+
+void report_unknown(Context& cx, const std::string& name, Span span, Recorded& recorded) {
+  const std::string role = name.substr(0, name.find('.'));
+  if (recorded.is_open || recorded.open_roles.contains(role)) return;
+  if (const auto first = recorded.lacking.find(role); first != recorded.lacking.end()) {
+    first->second.label(span, "nor `{}`", name);
+    return;
+  }
+  if (lacks_step(role, recorded, cx.program)) {
+    const std::string& model = recorded.model->name;
+    recorded.lacking.emplace(role, diag::monitor_unknown(span, name)
+                                       .label(recorded.model->span, "`{}` has no `step {}`", model, role)
+                                       .help("give the model a `step {}` that logs it", role));
+    return;
+  }
   std::vector<std::string> names;
   std::string list;
   for (const auto& [known, one] : recorded.series) {
@@ -186,7 +213,10 @@ void check_monitors(Context& cx, const Experiment& experiment, const ast::Sectio
   const Object& model = cx.program.models[experiment.model];
   // What is missing may stand where the program could not be read.
   if (model.is_damaged || cx.program.datas[experiment.data].object.is_damaged) return;
-  Recorded recorded{.series = logged_series(cx.program, experiment), .is_open = lacks_callback};
+  Recorded recorded{.series = logged_series(cx.program, experiment),
+                    .is_open = lacks_callback,
+                    .model = &model,
+                    .data = &cx.program.datas[experiment.data]};
   for (const LogEntry& log : cx.program.logs) {
     if (log.owner == model.name && is_reported(cx, diagnostics::Code::E0411, log.span))
       recorded.open_roles.insert(log.role);
@@ -212,6 +242,7 @@ void check_monitors(Context& cx, const Experiment& experiment, const ast::Sectio
     for (const uint32_t fn : callback.fns) check_body_of_hook(cx, cx.program.fns[fn].body, recorded);
   }
   if (sweep != nullptr) check_sweep_target(cx, *sweep, recorded);
+  for (auto& [role, diagnostic] : recorded.lacking) cx.report(std::move(diagnostic));
 }
 
 }  // namespace ltr::check

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <utility>
 
 #include "dsl/check/experiment/record_counts.h"
@@ -60,6 +62,27 @@ Training training_of(Context& cx, const Experiment& experiment) {
   return training;
 }
 
+/// `5 %` of 0.05.
+std::string percent_text(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", share * 100);
+  return std::string(text) + " %";
+}
+
+/// What falls as fast as `factor` rises.
+double less(double factor) { return factor < 2 ? 2 - factor : 1 / factor; }
+std::string less_text(double factor) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", less(factor));
+  return text;
+}
+
+/// `7e-8` of `7e-08`.
+std::string plain_power(std::string text) {
+  const size_t zero = text.find("e-0");
+  return zero == std::string::npos ? text : text.erase(zero + 2, 1);
+}
+
 struct Schedules {
   Context& cx;
   const Experiment& experiment;
@@ -73,6 +96,7 @@ struct Schedules {
   void check_whole(const ExprView& expr) {
     if (const auto* call = expr.get<node::Call>()) {
       check_end(*call);
+      check_factor(*call);
       check_decay(*call);
       check_parts(*call);
       check_patience(*call);
@@ -152,6 +176,47 @@ struct Schedules {
                   .label(period->measure == host::Measure::Epochs ? training.epochs_span : training.steps_span,
                          "training ends here")
                   .help("leave `total` out: it is the length of training"));
+  }
+
+  /// W0421: a rate that grows with each epoch, or is as good as nothing long before the end. In steps a rate may grow on
+  /// purpose, to see how far it may.
+  void check_factor(const node::Call& schedule) {
+    const bool is_each = schedule.op == library::Id::Exponential || schedule.op == library::Id::StepSchedule;
+    if (!is_each && schedule.op != library::Id::Multistep) return;
+    const Wired gamma = argument(schedule, "gamma"), every = argument(schedule, "every");
+    const auto factor = evaluate(gamma.expr, cx.program);
+    const auto* period = every.expr.get<node::Quantity>();
+    if (!factor || (is_each && period == nullptr) || is_reported(cx, diagnostics::Code::W0421, gamma.expr.span)) return;
+    const std::string name(library::info(schedule.op).name);
+    if (factor->real > 1 && (!is_each || period->measure == host::Measure::Epochs)) {
+      const std::string growth = percent_text(factor->real - 1);
+      const std::string when = !is_each             ? "at each of these"
+                               : period->value == 1 ? "in each epoch"
+                                                    : "every " + count_text(period->value, period->measure);
+      cx.report(diag::runaway_rate(gamma.expr.span, optimizer, "grows by " + growth + " " + when)
+                    .note("`gamma` is what is left of the rate, and below 1")
+                    .help("`{}` takes {} of it away each time", less_text(factor->real),
+                          percent_text(1 - less(factor->real))));
+    } else if (is_each && factor->real > 0 && factor->real < 1) {
+      check_fall(factor->real, *period, gamma.expr.span);
+    }
+  }
+
+  /// A rate that is below a millionth of what it was before half of training is over.
+  void check_fall(double factor, const node::Quantity& period, Span place) {
+    constexpr double kNothing = 1e-6;
+    const auto limit = limit_in(period.measure);
+    const double end = std::ceil(std::log(kNothing) / std::log(factor)) * period.value;
+    if (!limit || period.value <= 0 || end * 2 >= double(*limit)) return;
+    char left[32];
+    std::snprintf(left, sizeof left, "%.0e", std::pow(factor, end / period.value));
+    const std::string unit = period.measure == host::Measure::Epochs ? "epochs" : "steps";
+    cx.report(diag::runaway_rate(place, optimizer,
+                                 "is " + plain_power(left) + " of what it was after " + std::to_string(int64_t(end)) +
+                                     " " + unit + " of " + std::to_string(*limit))
+                  .label(end_of(period.measure), "training ends here")
+                  .note("what is trained behind that changes no weights")
+                  .help("`gamma` is what is left of the rate each time: `0.95` takes 5 % of it away"));
   }
 
   /// E0428: of what rises, stays and falls the two ends do not overlap.

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <set>
 
+#include "dsl/ast/walk.h"
+#include "dsl/check/declarations/declarations.h"
 #include "dsl/check/experiment/wired.h"
-#include "dsl/check/expressions/expressions.h"
+#include "dsl/check/expressions/origins.h"
 #include "dsl/check/walk.h"
 
 namespace ltr::check {
@@ -52,6 +54,61 @@ std::optional<std::pair<int64_t, int64_t>> sides_of(const ExprView& rule, const 
   return std::pair(left->whole, right->whole);
 }
 
+/// The call that has what stands at a place among its arguments, and what is piped into it.
+struct FindCall {
+  Span argument;
+  const ast::Call* call = nullptr;
+  bool is_piped = false;
+
+  void take(const ast::Expr& expr, bool piped) {
+    const auto* found = expr.get<ast::Call>();
+    const bool has = found != nullptr && std::ranges::any_of(found->arguments, [&](const auto& one) {
+                       return one.value->span == argument;
+                     });
+    if (!has || call != nullptr) return;
+    call = found;
+    is_piped = piped;
+  }
+  void operator()(const ast::Expr& expr) {
+    if (const auto* pipe = expr.get<ast::Pipe>()) take(*pipe->target, true);
+    take(expr, false);
+    if (call == nullptr) ast::for_each_child(expr, *this);
+  }
+  void operator()(const auto& node) {
+    if (call == nullptr) ast::for_each_child(node, *this);
+  }
+};
+
+/// Adds the call with two arguments exchanged where one has the name of the parameter that the other is given for.
+void help_exchanged(diagnostics::Diagnostic& diagnostic, Span argument, Context& cx) {
+  const uint32_t module = cx.graph.module_of(argument.source);
+  FindCall find{.argument = argument};
+  for (const ast::Decl& decl : cx.graph.modules[module].ast.decls) {
+    if (decl.span.begin <= argument.begin && argument.end <= decl.span.end) find(decl);
+  }
+  const auto* callee = find.call != nullptr ? find.call->callee->get<ast::NameRef>() : nullptr;
+  if (callee == nullptr) return;
+  const auto stage = cx.graph.stages.find(callee->name.text);
+  const Symbol* symbol =
+      find.is_piped && stage != cx.graph.stages.end() ? &stage->second : cx.graph.find(module, callee->name.text);
+  if (symbol == nullptr || (symbol->kind != SymbolKind::Op && symbol->kind != SymbolKind::Fn)) return;
+  const std::vector<ParamInfo>& params = fn_of(cx, *symbol).params;
+  std::vector<std::string> written;
+  std::optional<size_t> here, meant;
+  for (size_t i = 0; i < find.call->arguments.size() && !find.call->arguments[i].name; ++i) {
+    const size_t param = i + (find.is_piped ? 1 : 0);
+    if (find.call->arguments[i].value->span == argument) here = i;
+    written.push_back(cx.source_text(find.call->arguments[i].value->span));
+    if (param < params.size() && params[param].name == cx.source_text(argument)) meant = i;
+  }
+  if (!here || !meant || *here == *meant) return;
+  std::swap(written[*here], written[*meant]);
+  std::string text;
+  for (const std::string& one : written) text += (text.empty() ? "" : ", ") + one;
+  const bool has_more = written.size() < find.call->arguments.size();
+  diagnostic.help("did you mean `{}({}{})`?", callee->name.text, text, has_more ? ", …" : "");
+}
+
 /// The declaration of the program that a place lies in, but for experiments, whose settings are each on their own.
 const ast::Decl* decl_around(Span place, const Context& cx) {
   for (const resolve::Module& module : cx.graph.modules) {
@@ -99,23 +156,30 @@ void check_rules(Context& cx, const Experiment& experiment, const std::vector<Ob
     const Span asked_at = rule.use.is_empty() ? rule.span : rule.use;
     const Expr* set = set_value(cx.at(*rule.condition), experiment, cx);
     const Span place = set != nullptr ? set->span : asked_at;
-    if (!holds || holds->whole != 0 || is_swept(wired, experiment) ||
-        is_reported(cx, diagnostics::Code::E0319, place) || is_reported(cx, diagnostics::Code::E0319, asked_at))
+    if (!holds || holds->whole != 0 || is_swept(wired, experiment)) continue;
+    const auto sides = sides_of(wired.expr, cx.program);
+    // What was told of another experiment is not told again of the next line that it breaks.
+    if (is_reported(cx, diagnostics::Code::E0319, place) || is_reported(cx, diagnostics::Code::E0319, asked_at)) {
+      told.insert(in_order(rule.text));
+      if (sides) told_sides.insert(std::minmax(sides->first, sides->second));
       continue;
+    }
     const bool rests_on_wrong = std::ranges::any_of(wired.hparams, [&](const std::string& name) {
       const Hparam* hparam = cx.program.find_hparam(name);
       return hparam != nullptr && is_reported(cx, diagnostics::Code::E0319, cx.at(hparam->initial).span);
     });
     if (rests_on_wrong || !told.insert(in_order(rule.text)).second) continue;
-    const auto sides = sides_of(wired.expr, cx.program);
     if (sides && !told_sides.insert(std::minmax(sides->first, sides->second)).second) continue;
     diagnostics::Diagnostic diagnostic = diag::where_not_satisfied(
         place, rule.text,
         "experiment `" + experiment.name + "` gives " +
             (sides ? std::to_string(sides->first) + " and " + std::to_string(sides->second) : "other values"));
-    if (place != rule.span) diagnostic.label(rule.span, "required here");
-    if (place != asked_at && asked_at != rule.span) diagnostic.label(asked_at, "by this");
+    if (place != rule.span && asked_at != rule.span) diagnostic.label(rule.span, "required here");
+    if (place != asked_at) diagnostic.label(asked_at, "by this");
+    // What a call is given has to fit; rules of what is called are of the call.
+    label_builder(diagnostic, asked_at, asked_at == rule.span, cx);
     note_hparams(diagnostic, wired, cx);
+    help_exchanged(diagnostic, asked_at, cx);
     found.push_back(std::move(diagnostic));
   }
   report_first_of_each(std::move(found), cx);

@@ -64,6 +64,7 @@ struct Rule {
   ExprId condition;
   std::string text;
   Span span;
+  bool is_of_start = false;
 };
 
 /// The rules of an experiment's data and model that a run looks at when it starts.
@@ -71,7 +72,7 @@ std::vector<Rule> start_rules(const Experiment& experiment, const Program& progr
   std::vector<Rule> rules;
   for (const Obligation& one : program.obligations) {
     if (is_asked_at_start(one, experiment))
-      rules.push_back({*one.condition, one.text, one.use.is_empty() ? one.span : one.use});
+      rules.push_back({*one.condition, one.text, one.use.is_empty() ? one.span : one.use, true});
   }
   return rules;
 }
@@ -126,7 +127,8 @@ class SweepRules {
       if (!holds || holds->whole != 0) continue;
       if (is_reported(cx_, diagnostics::Code::E0319, span)) return true;
       const std::string why = "a trial may have `" + axis.name + " = " + drawn.text + "`";
-      cx_.report(diag::where_not_satisfied(span, rule.text, why).label(rule.span, "the rule"));
+      cx_.report(diag::where_not_satisfied(span, rule.text, why)
+                     .label(rule.span, "{}", rule.is_of_start ? "by this" : "the rule"));
       return true;
     }
     return false;

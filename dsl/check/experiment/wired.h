@@ -71,7 +71,7 @@ void check_compared_choices(Context& cx, const Experiment& experiment);
 void check_divided_blocks(Context& cx, const Experiment& experiment);
 /// E0519: a stream that drops what is less than a batch has a batch.
 void check_no_batches(Context& cx, const Experiment& experiment);
-/// E0427, E0428, W0410, W0416: schedules fit the length of training.
+/// E0427, E0428, W0410, W0416, W0421: schedules fit the length of training.
 void check_schedules(Context& cx, const Experiment& experiment);
 /// E0309, E0325, W0410: settings of the trainer that say the same, or end training before another lets it or is reached.
 void check_settings_together(Context& cx, const Experiment& experiment);

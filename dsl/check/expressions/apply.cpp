@@ -152,6 +152,17 @@ Expr apply_chain(const ExprView& chain, Expr value, Span span, Scope& scope) {
   return value;
 }
 
+/// Adds what the sides of a sum have that is given to a list, where their last dims differ: one of them is the wrong one.
+void label_sum(diagnostics::Diagnostic& diagnostic, const ExprView& value, const Context& cx) {
+  const auto* op = value.get<node::Op>();
+  if (op == nullptr || op->args.size() != 2) return;
+  const ExprView left = cx.at(op->args[0]), right = cx.at(op->args[1]);
+  const bool have_dims =
+      left.type.is_tensor() && right.type.is_tensor() && !left.type.dims.empty() && !right.type.dims.empty();
+  if (!have_dims || left.type.dims.back() == right.type.dims.back()) return;
+  diagnostic.label(left.span, "{}", cx.text(left.type)).label(right.span, "{}", cx.text(right.type));
+}
+
 Expr apply_list(Expr list, std::vector<Given> given, Span span, Scope& scope) {
   Context& cx = scope.cx;
   if (given.size() != 1) {
@@ -173,7 +184,9 @@ Expr apply_list(Expr list, std::vector<Given> given, Span span, Scope& scope) {
   Expr call = apply(local_expr(element, scope, list.span), std::move(once), span, scope);
   if (call.type.is_error()) return call;
   if (!(call.type == before)) {
-    cx.report(diag::not_shape_preserving(span, cx.text(before), cx.text(call.type)));
+    diagnostics::Diagnostic diagnostic = diag::not_shape_preserving(span, cx.text(before), cx.text(call.type));
+    label_sum(diagnostic, value, cx);
+    cx.report(std::move(diagnostic));
     return error_at(span);
   }
   return {before, span,

@@ -1,4 +1,5 @@
 #include "dsl/check/declarations/declarations.h"
+#include "dsl/check/expressions/declared_at.h"
 #include "dsl/check/expressions/operands.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/host/math.h"
@@ -137,43 +138,6 @@ Expr check_host(const Sign& sign, Expr left, Expr right, Span span, Scope& scope
                  span);
 }
 
-/// Without the dim of one element, or with one more, where the two sides then agree; else how each meets each on purpose.
-void add_shape_cure(diagnostics::Diagnostic& diagnostic, const ExprView& longer, const ExprView& shorter, Context& cx) {
-  const std::vector<Dim>&many = longer.type.dims, &few = shorter.type.dims;
-  const auto agree = [&](const std::vector<Dim>& one, const std::vector<Dim>& other) {
-    const Broadcast shape = broadcast(one, other, cx);
-    return shape.dims && shape.equal.empty() && !shape.is_symbolic_clash;
-  };
-  for (size_t i = many.size(); i-- > 0;) {
-    std::vector<Dim> squeezed = many;
-    squeezed.erase(squeezed.begin() + long(i));
-    if (!many[i].size.is_one() || !agree(squeezed, few)) continue;
-    diagnostic.help("`{}.squeeze({})`", cx.source_text(longer.span), i);
-    return;
-  }
-  std::vector<Dim> paired = few;
-  while (paired.size() < many.size()) paired.insert(paired.begin(), Dim{Polynomial(1)});
-  if (agree(many, paired)) {
-    std::string code = cx.source_text(shorter.span);
-    for (size_t i = few.size(); i < many.size(); ++i) code += ".unsqueeze(0)";
-    diagnostic.help("if each is meant to meet each: `{}`", code);
-  } else {
-    diagnostic.help("write `.squeeze(…)` or `.unsqueeze(…)` on one side");
-  }
-}
-
-/// Where the dims of the shorter are the first of the longer, not the last: `[B, D]` and `[B]`. False if they are not.
-bool add_unsqueeze_cure(diagnostics::Diagnostic& diagnostic, const ExprView& longer, const ExprView& shorter,
-                        Context& cx) {
-  const std::vector<Dim>&many = longer.type.dims, &few = shorter.type.dims;
-  if (few.empty() || few.size() >= many.size() || !std::equal(few.begin(), few.end(), many.begin())) return false;
-  std::string code = cx.source_text(shorter.span);
-  if (has_parts(code)) code = "(" + code + ")";
-  for (size_t i = few.size(); i < many.size(); ++i) code += ".unsqueeze(" + std::to_string(i) + ")";
-  diagnostic.help("dims are aligned at the right; if these are the first: `{}`", code);
-  return true;
-}
-
 /// Whether somebody may know of two sizes that they are the same, where the compiler does not: none is below 1, and none is
 /// the other with something done to it and added, `floor((H - 1) / 2) + 1` of H.
 bool may_be_equal(const Polynomial& left, const Polynomial& right, const Context& cx) {
@@ -258,7 +222,7 @@ Expr check_tensors(const Sign& sign, Expr left, Expr right, Span span, Scope& sc
       });
       const bool is_left_longer = left.type.dims.size() >= right.type.dims.size();
       const bool is_cured =
-          add_unsqueeze_cure(diagnostic, is_left_longer ? left : right, is_left_longer ? right : left, cx);
+          add_unsqueeze_cure(diagnostic, is_left_longer ? left : right, is_left_longer ? right : left, scope);
       if (!is_cured && shape.dims && may_agree) add_same_cure(diagnostic, left, right, cx);
       cx.report(std::move(diagnostic));
       return error_at(span);
@@ -386,7 +350,7 @@ void cure_operand(diagnostics::Diagnostic& diagnostic, ast::BinaryOp op, const E
       return forget(side, diagnostic, scope);
     }
     if (side.type.kind == Kind::Str && other.type.is_host_number()) {
-      if (add_number_cure(diagnostic, side)) return;
+      if (add_number_cure(diagnostic, side) || help_quoted_name(diagnostic, side, scope)) return;
       diagnostic.help("a number stands in a text in braces: `\"{{}}\"`", cx.source_text(other.span));
       return;
     }
@@ -473,6 +437,7 @@ Expr apply_operator(ast::BinaryOp written, Span op_span, Expr left, Expr right, 
     add_cure(diagnostic, right, left.type, cx);
   } else {
     cure_operand(diagnostic, written, left, right, scope);
+    for (const Expr* side : {&left, &right}) label_declared(diagnostic, *side, scope);
   }
   cx.report(std::move(diagnostic));
   return error_at(span);

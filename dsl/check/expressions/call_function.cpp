@@ -4,6 +4,8 @@
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/call.h"
+#include "dsl/check/expressions/declared_at.h"
+#include "dsl/check/expressions/origins.h"
 #include "dsl/check/library/library_call.h"
 
 namespace ltr::check {
@@ -40,6 +42,24 @@ Expr value_call(const FnInfo& op, std::vector<Expr> args, Span span, Context& cx
 
 namespace {
 
+/// Whether the last of `args` fits those before it, as `fits` reports it; with where these have their types.
+template <class Fits>
+bool match_last(const std::vector<Expr>& args, Fits fits, Scope& scope) {
+  diagnostics::Sink found;
+  bool is_fit = false;
+  {
+    const Aside aside(scope.cx, found);
+    is_fit = fits();
+  }
+  for (diagnostics::Diagnostic one : found.reported()) {
+    for (const Expr& arg : args) {
+      if (one.code == diagnostics::Code::E0304) label_declared(one, arg, scope);
+    }
+    scope.cx.report(std::move(one));
+  }
+  return is_fit;
+}
+
 std::optional<std::vector<Expr>> read_op_arguments(const FnInfo& op, CallSite& site, Binding& binding,
                                                    std::optional<Expr>& unfit) {
   const auto bound = bind_arguments(op.params, site, op.name);
@@ -58,9 +78,13 @@ std::optional<std::vector<Expr>> read_op_arguments(const FnInfo& op, CallSite& s
       if ((*bound)[i]->checked && !(*bound)[i]->checked->type.is_error() && args.back().type.is_error())
         return std::nullopt;
       const Span span = (*bound)[i]->checked ? (*bound)[i]->span : args.back().span;
+      const auto fits = [&] {
+        return match_last(
+            args, [&] { return match(param.type, args.back().type, binding, free, span, site.scope, what, true); },
+            site.scope);
+      };
       // Of one call the first argument that does not fit is told.
-      if (!has_error && !args.back().type.is_error() && !args.back().is<node::NoneConst>() &&
-          !match(param.type, args.back().type, binding, free, span, site.scope, what, true)) {
+      if (!has_error && !args.back().type.is_error() && !args.back().is<node::NoneConst>() && !fits()) {
         has_error = true;
         unfit = args.back();
       }
@@ -155,8 +179,10 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
         const Type wanted = substitute(param.type, binding, cx);
         args.push_back(check_given_as(*(*bound)[i], wanted, given.scope, what.c_str()));
         const Span span = (*bound)[i]->checked ? (*bound)[i]->span : args.back().span;
-        if (fits && !args.back().type.is_error() &&
-            !match(param.type, args.back().type, binding, free, span, given.scope, what, false)) {
+        const auto fits_last = [&] {
+          return match(param.type, args.back().type, binding, free, span, given.scope, what, false);
+        };
+        if (fits && !args.back().type.is_error() && !match_last(args, fits_last, given.scope)) {
           fits = false;
           unfit = args.back();
         }
@@ -166,6 +192,7 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
     }
     return fits;
   };
+  const BlameBuilder blame(receiver ? &*receiver : nullptr, site);
   if (!read_or_blame_order(site, fn.params, fn.result, read)) {
     if (unfit) forget_computed(*unfit, site.scope);
     return error_at(site.span);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dsl/check/expressions/declared_at.h"
 #include "dsl/check/expressions/expressions.h"
 
 namespace ltr::check {
@@ -54,6 +55,7 @@ Expr compare_with_none(Expr value, Expr none, Span span, Scope& scope) {
       diagnostic.help("compare an option with it, such as a param `x: option[int] = none`");
     else
       diagnostic.help("only an option can be: declare the type as `option[…]`, or leave the comparison out");
+    label_declared(diagnostic, value, scope);
     cx.report(std::move(diagnostic));
     return error_at(span);
   }

@@ -90,6 +90,7 @@ std::optional<Expr> of_optimizer(Expr& base, const std::string& field, Span span
     return op_expr(Id::OptimizerLr, Type::of(Kind::Float), span, {cx.keep(std::move(base)), step});
   }
   for (const OptimizerField& one : kOptimizerFields) known.emplace_back(one.name);
+  for (const OptimizerMethod& one : kOptimizerMethods) known.emplace_back(one.name);
   return std::nullopt;
 }
 
@@ -189,7 +190,9 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
   if (type.kind == Kind::Record && is_told_missing(type, name.text, cx)) return error_at(span);
   diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, cx.text(type), name.text);
   const Symbol* function = type.is_tensor() ? cx.graph.find(scope.module, name.text) : nullptr;
+  const std::vector<std::string> methods = text_methods(type);
   if ((type.kind == Kind::Optimizer && find_member(kOptimizerMethods, name.text) != nullptr) ||
+      std::ranges::find(methods, name.text) != methods.end() ||
       (function != nullptr && (function->kind == SymbolKind::Op || function->kind == SymbolKind::Fn))) {
     diagnostic.help("it is called: `{}()`", cx.source_text(span));
   } else if (name.text == "weights" && is_own_weight(base, scope)) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "dsl/check/expressions/index.h"
+#include "dsl/check/expressions/origins.h"
 #include "dsl/check/expressions/rounds.h"
 
 namespace ltr::check {
@@ -122,6 +123,23 @@ Expr slice_list(Expr list, const ast::IndexItem& item, Span span, Scope& scope) 
 
 }  // namespace
 
+namespace {
+
+/// What to do about a tuple of which dims are taken: one of two results in the other's place, or both as one.
+void help_of_tuple(diagnostics::Diagnostic& diagnostic, const ExprView& tuple, const Scope& scope) {
+  diagnostic.label(tuple.span, "{}", scope.cx.text(tuple.type));
+  const Assigned assigned = find_assigned(tuple, scope);
+  if (assigned.part == 1 && assigned.names->size() == 2) {
+    const std::string name = scope.cx.source_text(tuple.span), first = assigned.names->front().text;
+    diagnostic.label(assigned.name, "`{}` is the second of two results", name)
+        .help("is the first meant? `{}, {} = …`", name, first);
+    return;
+  }
+  diagnostic.help("take it apart where it comes from: `a, b = …`");
+}
+
+}  // namespace
+
 Expr index_list(Expr base, const ast::Index& index, Span span, Scope& scope) {
   const auto kind = index.items.size() == 1 ? index.items[0].kind : ast::IndexItem::Kind::New;
   if (kind == ast::IndexItem::Kind::Error) return error_at(span);
@@ -131,8 +149,7 @@ Expr index_list(Expr base, const ast::Index& index, Span span, Scope& scope) {
     const bool is_list = base.type.kind == Kind::List;
     diagnostics::Diagnostic diagnostic =
         diag::wrong_type(span, is_list ? "a list takes one index, or one range" : "a tuple takes one index");
-    if (!is_list)
-      diagnostic.label(base.span, "{}", scope.cx.text(base.type)).help("take it apart where it comes from: `a, b = …`");
+    if (!is_list) help_of_tuple(diagnostic, base, scope);
     forget(base, diagnostic, scope);
     scope.cx.report(std::move(diagnostic));
     return error_at(span);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "dsl/check/expressions/declared_at.h"
 #include "dsl/check/scope/members.h"
 #include "runtime/tables/roles.h"
 
@@ -85,8 +86,14 @@ void report_unknown_fact(const ExprView& base, const ast::Name& name, const std:
                          Scope& scope) {
   if (base.type.kind == Kind::Facts && is_told_missing(base.type, name.text, scope.cx)) return;
   diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, scope.cx.text(base.type), name.text);
-  note_known(diagnostic, known);
-  did_you_mean(diagnostic, name.text, name.span, known);
+  if (!known.empty()) note_known(diagnostic, known);
+  const auto field = std::ranges::find(base.type.fields, name.text, &TypeField::name);
+  if (base.type.kind == Kind::Facts && field != base.type.fields.end())
+    diagnostic.note("facts are of numbers and texts, and this is {}", scope.cx.text(field->type))
+        .help("take them of the rows before a stage such as `window` makes tensors of them");
+  else
+    did_you_mean(diagnostic, name.text, name.span, known);
+  if (base.type.kind == Kind::FieldFacts) label_declared_field(diagnostic, base.type.fields[0].name, scope);
   scope.cx.report(std::move(diagnostic));
 }
 

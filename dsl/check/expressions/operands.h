@@ -10,5 +10,12 @@ namespace ltr::check {
 bool report_function_operand(const Expr& left, const Expr& right, Scope& scope);
 /// Whether something stands outside of all brackets beside it, so that `.f()` behind it would be of the last part.
 bool has_parts(const std::string& code);
+/// Without the dim of one element, or with one more, where the two sides then agree; else how each meets each on purpose.
+void add_shape_cure(diagnostics::Diagnostic& diagnostic, const ExprView& longer, const ExprView& shorter, Context& cx);
+/// Where the dims of the shorter are the first of the longer, not the last: `[B, D]` and `[B]`. False if they are not.
+bool add_unsqueeze_cure(diagnostics::Diagnostic& diagnostic, const ExprView& longer, const ExprView& shorter,
+                        const Scope& scope);
+/// A text where a value is meant that has such a name: `"limit"`. False if there is none.
+bool help_quoted_name(diagnostics::Diagnostic& diagnostic, const ExprView& text, const Scope& scope);
 
 }  // namespace ltr::check

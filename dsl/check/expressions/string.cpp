@@ -2,6 +2,7 @@
 #include <optional>
 #include <string_view>
 
+#include "dsl/check/expressions/declared_at.h"
 #include "dsl/check/expressions/expressions.h"
 
 namespace ltr::check {
@@ -78,9 +79,11 @@ Expr check_string(const ast::Expr& expr, const ast::StrLiteral& literal, Scope& 
       value = error_at(value.span);
     } else if (const auto fault =
                    type.is_error() || part.format.empty() ? std::nullopt : fault_of_format(part.format, type)) {
-      scope.cx.report(
+      diagnostics::Diagnostic diagnostic =
           diag::wrong_type(value.span, "`" + part.format + "` is no format of a value of type " + scope.cx.text(type))
-              .help("{}", *fault));
+              .help("{}", *fault);
+      label_declared(diagnostic, value, scope);
+      scope.cx.report(std::move(diagnostic));
       value = error_at(value.span);
     }
     has_error = has_error || value.type.is_error();

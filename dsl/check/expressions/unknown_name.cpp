@@ -207,6 +207,15 @@ bool help_of_text(diagnostics::Diagnostic& diagnostic, const ast::Name& name, co
   return true;
 }
 
+/// `count += 1` of a name that is not there.
+void help_updated(diagnostics::Diagnostic& diagnostic, const ast::Name& name, const Scope& scope) {
+  diagnostic.help("what is updated has a value before: `{} = …` above this line", name.text);
+  if (scope.place == Place::Hook)
+    diagnostic.help("what a callback keeps from one time to the next is a state of it: `state {}: int = 0`", name.text);
+  if (scope.place == Place::Update)
+    diagnostic.help("what a metric counts is a state of it: `state {}: i64 = 0 reduce sum`", name.text);
+}
+
 /// `accuracy(z, y)` of code, where `Accuracy` is a metric: it is built once, as a member of that name.
 bool help_of_object(diagnostics::Diagnostic& diagnostic, const ast::Name& name, const NameUse& use,
                     const Scope& scope) {
@@ -300,6 +309,8 @@ void report_unknown(const ast::Name& name, Scope& scope, const NameUse& use) {
       scope.place == Place::Hook && !bring.empty()) {
     std::string list;
     for (const std::string& hook : bring) list += (list.empty() ? "" : ", ") + hook;
+    if (scope.info != nullptr && scope.info->ast != nullptr)
+      diagnostic.label(scope.info->ast->name.span, "this hook does not bring it");
     scope.cx.report(std::move(diagnostic.note("hooks that bring it: {}", list)));
     return;
   }
@@ -348,7 +359,7 @@ void report_unknown(const ast::Name& name, Scope& scope, const NameUse& use) {
   if (diagnostics::suggest(name.text, declared) || diagnostics::foreign_advice(name.text))
     did_you_mean(diagnostic, name.text, name.span, declared);
   else if (use.is_updated)
-    diagnostic.help("what is updated has a value before: `{} = …` above this line", name.text);
+    help_updated(diagnostic, name, scope);
   else if (!help_of_object(diagnostic, name, use, scope))
     did_you_mean(diagnostic, name.text, name.span,
                  is_no_fn ? values_among(names_for(use, scope), scope) : names_for(use, scope));

@@ -1,3 +1,4 @@
+#include "dsl/check/expressions/declared_at.h"
 #include "dsl/check/statements/statements.h"
 
 namespace ltr::check {
@@ -123,15 +124,36 @@ void warn_of_hidden(const ast::Name& name, bool is_updated, Scope& scope) {
   cx.report(std::move(diagnostic.help("choose another name for the local")));
 }
 
+/// Converts to the type of a state or buffer; what does not fit has a label where that is declared.
+Expr convert_to_kept(Expr value, const ast::Name& name, const Type& type, Span span, Scope& scope) {
+  Context& cx = scope.cx;
+  diagnostics::Sink found;
+  {
+    const Aside aside(cx, found);
+    value = convert(std::move(value), type, scope, "the value");
+  }
+  const Expr self{Type::error(), span, node::Self{}};
+  const Expr kept{type, span, node::Member{cx.keep(self), name.text}};
+  for (diagnostics::Diagnostic one : found.reported()) {
+    label_declared(one, kept, scope);
+    cx.report(std::move(one));
+  }
+  return value;
+}
+
 Stmt assign_name(const ast::Name& name, const ast::Expr& target, Expr value, bool is_updated, Span span, Scope& scope) {
   Context& cx = scope.cx;
-  if (report_kept_name(name, target, scope)) return {span, stmt::Error{}};
+  if (report_kept_name(name, target, scope)) {
+    // What reads it below means the local that it cannot be.
+    if (target.get<ast::NameRef>() != nullptr && !scope.find_local(name.text)) scope.declare(name.text, Type::error());
+    return {span, stmt::Error{}};
+  }
   if (scope.owner != nullptr) {
     if (const auto member = scope.owner->members.find(name.text); member != scope.owner->members.end()) {
       if (member->second.type.is_error()) return {span, stmt::Error{}};
       const MemberKind kind = member->second.kind;
       if (kind == MemberKind::Buffer || kind == MemberKind::State) {
-        value = convert(std::move(value), member->second.type, scope, "the value");
+        value = convert_to_kept(std::move(value), name, member->second.type, span, scope);
         Binding binding;
         if (value.type.is_error() ||
             !match(member->second.type, value.type, binding, {}, value.span, scope, "the value", false)) {

@@ -1,10 +1,44 @@
 #include <set>
 
+#include "dsl/ast/walk.h"
 #include "dsl/check/experiment/repeated_steps.h"
+#include "dsl/check/expressions/origins.h"
 #include "dsl/check/statements/statements.h"
 #include "runtime/tables/roles.h"
 
 namespace ltr::check {
+
+namespace {
+
+/// The locals with dims that a value is computed from.
+struct FindVector {
+  const Scope& scope;
+  std::set<LocalId> found = {};
+
+  void operator()(const ast::Expr& expr) {
+    const auto* name = expr.get<ast::NameRef>();
+    const auto local = name != nullptr ? scope.find_local(name->name.text) : std::nullopt;
+    if (local && scope.locals[*local].type.is_tensor() && !scope.locals[*local].type.dims.empty()) found.insert(*local);
+    // What a call makes of it may well be one number.
+    if (expr.get<ast::Call>() == nullptr) ast::for_each_child(expr, *this);
+  }
+  void operator()(const auto& node) { ast::for_each_child(node, *this); }
+};
+
+/// Adds where the dims of a loss that is computed of other values come from: `loss = share * soft + hard`, of `hard`.
+void label_vector(diagnostics::Diagnostic& diagnostic, const ExprView& loss, const Scope& scope) {
+  const Assigned made = find_assigned(loss, scope);
+  if (made.value == nullptr || made.part) return;
+  FindVector find{scope};
+  find(*made.value);
+  if (find.found.size() != 1) return;
+  const Local& local = scope.locals[*find.found.begin()];
+  const Expr there{local.type, made.value->span, node::Local{*find.found.begin(), local.name}};
+  const Assigned from = find_assigned(there, scope);
+  if (from.value != nullptr && !from.part) diagnostic.label(from.value->span, "{}", scope.cx.text(local.type));
+}
+
+}  // namespace
 
 Expr check_loss(const ast::Expr& expr, const char* verb, Scope& scope) {
   Context& cx = scope.cx;
@@ -15,6 +49,7 @@ Expr check_loss(const ast::Expr& expr, const char* verb, Scope& scope) {
   if (loss.type.is_tensor() && is_floating(loss.type.element))
     diagnostic.help("take the mean: `{} mean({})`", verb, cx.source_text(loss.span));
   forget(loss, diagnostic, scope);
+  if (loss.type.is_tensor() && !loss.type.dims.empty()) label_vector(diagnostic, loss, scope);
   cx.report(std::move(diagnostic));
   loss.type = Type::error();
   return loss;

@@ -21,6 +21,14 @@ Body check_branch(const ast::Body& body, Scope& scope) {
 }
 
 Expr check_condition(const ast::Expr& expr, const char* word, Scope& scope) {
+  const auto* lambda = expr.get<ast::Lambda>();
+  if (lambda != nullptr && is_in_scope(lambda->param.text, scope)) {
+    const Span sign = {expr.span.source, lambda->param.span.end, lambda->value->span.begin};
+    scope.cx.report(diag::wrong_type(expr.span, "`=>` makes a function, and `" + std::string(word) + "` takes a bool")
+                        .help("did you mean `{} >= {}`?", lambda->param.text, scope.cx.source_text(lambda->value->span))
+                        .fix(sign, " >= "));
+    return error_at(expr.span);
+  }
   Expr condition = check_expr(expr, scope);
   if (!condition.type.is_tensor()) return convert(std::move(condition), Type::of(Kind::Bool), scope, "the condition");
   diagnostics::Diagnostic diagnostic = diag::wrong_type(
@@ -57,6 +65,25 @@ bool fits_result(const Type& wanted, const ExprView& value, Scope& scope) {
   return match(wanted, value.type, binding, {}, value.span, scope, "the result", false);
 }
 
+/// The same, with a label at the declared result of what does not fit, if that is on another line.
+bool fits_declared(const Type& wanted, const ExprView& value, Scope& scope) {
+  Context& cx = scope.cx;
+  diagnostics::Sink found;
+  bool fits = false;
+  {
+    const Aside aside(cx, found);
+    fits = fits_result(wanted, value, scope);
+  }
+  const bool is_written = scope.info != nullptr && scope.info->ast != nullptr && scope.info->ast->result;
+  const Span declared = is_written ? scope.info->ast->result->span : Span{};
+  for (diagnostics::Diagnostic one : found.reported()) {
+    if (is_written && !declared.is_empty() && cx.line_of(declared) != cx.line_of(one.span))
+      one.label(declared, "declared here");
+    cx.report(std::move(one));
+  }
+  return fits;
+}
+
 }  // namespace
 
 Stmt check_result(const ast::Expr& result, Span span, Scope& scope) {
@@ -72,8 +99,9 @@ Stmt check_result(const ast::Expr& result, Span span, Scope& scope) {
   if (wanted.kind == Kind::Void && scope.info != nullptr) {
     // Code cannot give away a function; of other values a second `return` says nothing new.
     const bool is_code = value.type.kind == Kind::Function || holds_layers(value.type);
+    const bool is_update = scope.place == Place::Update;
     if (scope.place != Place::Hook && scope.place != Place::Test)
-      scope.info->result = is_code ? Type::error() : value.type;
+      scope.info->result = is_code || is_update ? Type::error() : value.type;
     if (!value.type.is_error()) {
       const std::string text = scope.cx.text(value.type), written = scope.cx.source_text(value.span);
       diagnostics::Diagnostic diagnostic = diag::result_not_declared(value.span, scope.info->name, text);
@@ -82,8 +110,16 @@ Stmt check_result(const ast::Expr& result, Span span, Scope& scope) {
       if (is_loss) {
         for (const ast::Stmt& statement : scope.info->ast->body) minimized(statement);
       }
-      if (minimized.found)
+      Find<ast::Backward> backward;
+      if (is_loss && scope.info->is_manual) {
+        for (const ast::Stmt& statement : scope.info->ast->body) backward(statement);
+      }
+      if (is_update)
+        diagnostic.help("`update` gives nothing: take the `return` away; `compute` says the value");
+      else if (minimized.found)
         diagnostic.help("a train step gives nothing: leave it out").fix(span, "");
+      else if (backward.found)
+        diagnostic.help("it goes backward above, and a train step gives nothing: take the `return` away").fix(span, "");
       else if (is_loss && scope.info->is_manual)
         diagnostic.help("a manual step goes backward from its loss: `backward {}`", written)
             .fix(span, "backward " + written);
@@ -106,7 +142,7 @@ Stmt check_result(const ast::Expr& result, Span span, Scope& scope) {
                               reductions_of(value.type, scope.cx.source_text(value.span)), scope.cx.text(value.type)));
     return {span, stmt::Error{}};
   }
-  if (!is_compute && !value.type.is_error() && !fits_result(wanted, value, scope)) {
+  if (!is_compute && !value.type.is_error() && !fits_declared(wanted, value, scope)) {
     // Whether the declared type is meant, or that of the value, nobody knows: callers are not judged by either.
     if (scope.info != nullptr) scope.info->result = Type::error();
     return {span, stmt::Error{}};

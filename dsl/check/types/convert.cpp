@@ -57,6 +57,7 @@ Expr fail(const ExprView& expr, const Type& wanted, Scope& scope, const std::str
     diagnostic.help("declare it as the tensor that it is: `{}`", scope.cx.text(expr.type));
   else if (!expr.type.is_tensor() || !help_of_argument(diagnostic, what))
     add_cure(diagnostic, expr, wanted, scope.cx);
+  if (expr.type.kind == Kind::Period && diagnostic.helps.empty()) help_of_argument(diagnostic, what);
   if (is_of_another_kind(expr.type, wanted)) forget(expr, diagnostic, scope);
   scope.cx.report(std::move(diagnostic));
   return error_at(expr.span);

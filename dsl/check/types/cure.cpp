@@ -163,6 +163,15 @@ void cure_number(diagnostics::Diagnostic& diagnostic, const std::string& text, c
   diagnostic.help("of these sizes it is `full({}{})`", sizes, text);
 }
 
+/// What an LSTM or a GRU gives: outputs `[B, S, D]`, and a state `[…, B, D]` or a tuple of two.
+bool is_of_recurrent(const Type& type) {
+  if (type.kind != Kind::Tuple || type.fields.size() != 2) return false;
+  const Type &outputs = type.fields[0].type, &second = type.fields[1].type;
+  const Type& state = second.kind == Kind::Tuple && !second.fields.empty() ? second.fields[0].type : second;
+  return outputs.is_tensor() && state.is_tensor() && outputs.dims.size() == 3 && state.dims.size() == 3 &&
+         outputs.dims[0] == state.dims[1];
+}
+
 }  // namespace
 
 bool has_several_elements(const Type& tensor) {
@@ -275,6 +284,14 @@ void add_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given, const 
     diagnostic.help("a list becomes a tensor by `stack`: `{}`", stacked(given, cx));
   } else if (wanted.is_tensor() && have.is_host_number() && !wanted.dims.empty()) {
     cure_number(diagnostic, text, wanted, cx);
+  } else if (wanted.is_tensor() && given.is<node::Tuple>() && text.size() > 2 &&
+             std::ranges::all_of(have.fields, [](const TypeField& one) { return one.type.is_host_number(); })) {
+    diagnostic.help("a list of numbers becomes a tensor: `[{}]`", text.substr(1, text.size() - 2))
+        .fix({given.span.source, given.span.begin, given.span.begin + 1}, "[")
+        .fix({given.span.source, given.span.end - 1, given.span.end}, "]");
+  } else if (wanted.is_tensor() && is_of_recurrent(have)) {
+    diagnostic.help("it is a tuple, and the state its second: `{}, state = {}`", given.is<node::Local>() ? text : "y",
+                    given.is<node::Local>() ? "…" : text);
   } else if (wanted.is_tensor() && have.kind == Kind::Tuple) {
     diagnostic.help("it is a tuple: take it apart, `a, b = {}`", text);
   } else if (have.kind == Kind::Function && wanted.kind != Kind::Function && !have.name.empty()) {

@@ -2,6 +2,7 @@
 
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/expressions/rounds.h"
+#include "dsl/check/types/element_cure.h"
 
 namespace ltr::check {
 
@@ -318,11 +319,12 @@ struct Matcher {
       }
     } else if (param.element != argument.element) {
       if (has_other_rank(param, argument)) return fail_rank(param, argument);
-      cx().report(diag::wrong_element(span, what + " must have elements of type " +
-                                                std::string(to_text(param.element)) + ", not " +
-                                                to_text(argument.element))
-                      .label(span, "{}", cx().text(argument))
-                      .help("{}", conversion_cure(is_op ? what : "", param, argument)));
+      cx().report(
+          diag::wrong_element(span, what + " must have elements of type " + std::string(to_text(param.element)) +
+                                        ", not " + to_text(argument.element))
+              .label(span, "{}", cx().text(argument))
+              .help("{}",
+                    element_cure({what, is_op, cx().source_text(span)}, substitute(param, binding, cx()), argument)));
       return false;
     }
     size_t group_at = param.dims.size();
@@ -400,9 +402,12 @@ struct Matcher {
       cx().report(std::move(diagnostic));
       return false;
     }
-    cx().report(diag::dims_differ(span, what + " has another shape than what stands before it")
-                    .label(span, "{}", cx().text(argument))
-                    .note("{} and {} differ: {} is wanted", dims_text(bound), dims_text(here), cx().text(first)));
+    diagnostics::Diagnostic diagnostic =
+        diag::dims_differ(span, what + " has another shape than what stands before it");
+    diagnostic.label(span, "{}", cx().text(argument))
+        .note("{} and {} differ: {} is wanted", dims_text(bound), dims_text(here), cx().text(first));
+    help_of_one_class(diagnostic, what, bound, here);
+    cx().report(std::move(diagnostic));
     return false;
   }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "dsl/diagnostics/suggest.h"
+#include "dsl/lex/layout.h"
 
 namespace ltr::parse::grammar {
 
@@ -48,7 +49,12 @@ bool parse_log_call(State& state, Iter& first, Iter log, ast::Expr& out) {
   for (const std::string_view role : {"train_", "val_", "test_"}) {
     if (name.starts_with(role) && name.size() > role.size()) name.erase(0, role.size());
   }
-  const Iter end = std::find_if(value, close, [](const lex::Token& token) { return token.kind == TokenKind::Comma; });
+  // A comma in brackets is one of the value.
+  Iter end = value;
+  while (end < close && end->kind != TokenKind::Comma) {
+    const lex::BracketPair* inner = lex::is_opener(end->kind) ? state.buffer().find_bracket(state.index(end)) : nullptr;
+    end = inner != nullptr && inner->is_closed ? state.begin() + inner->closer + 1 : std::next(end);
+  }
   const Span written = state.span(value, end);
   const std::string ours =
       "log " + name + " = " + std::string(state.text().substr(written.begin, written.end - written.begin));

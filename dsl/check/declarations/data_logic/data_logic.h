@@ -11,6 +11,8 @@ namespace ltr::check {
 void check_shuffling(Context& cx, const DataObject& data);
 /// W0504: what is trained on is not evaluated on.
 void check_same_records(Context& cx, const DataObject& data);
+/// W0504: of the parts of a split none is measured on twice while another is left.
+void check_measured_twice(Context& cx, const DataObject& data);
 /// W0505: what maps of `train` know of streams is nothing that is measured on.
 void check_known_records(Context& cx, const DataObject& data);
 /// E0510: a split takes no more records than there are.
@@ -26,6 +28,8 @@ Span schema_place(const std::string& field, Span read, const Context& cx);
 void check_columns(Context& cx, const DataObject& data, const ExprIds& arguments, const Experiment& experiment);
 /// W0507 to W0510: stages stand in an order that leaves the records what they are.
 void check_stages(Context& cx, const DataObject& data);
+/// W0508, W0514: maps of what is measured draw nothing, and what belongs together is varied together.
+void check_varied(Context& cx, const DataObject& data);
 /// W0501: some step of an experiment reads each field of the batch. For all data, at the end.
 void check_fields(Context& cx);
 
@@ -37,6 +41,8 @@ std::optional<ExprView> find_endless(const ExprView& stream, const DataObject& d
 std::optional<ExprId> input_of(const ExprView& stage, const Program& program);
 /// Of a stage behind a `|>`, what to cut so that it goes: from behind its input to its end.
 std::optional<Span> pipe_of(const Context& cx, const ExprView& stage);
+/// A stage behind a `|>`, without what stands in front of it.
+Span stage_span(const Context& cx, const ExprView& stage);
 /// The function of the library that a stream is a call of; None for others.
 library::Id stage_of(const ExprView& stream);
 

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
+#include <set>
 
 #include "dsl/check/declarations/data_logic/data_logic.h"
 #include "dsl/check/experiment/wired.h"
@@ -125,13 +127,20 @@ std::optional<ExprView> chosen_from(const ExprView& choice, const DataObject& da
   return input ? std::optional(behind_lets(program.exprs[*input], data, program)) : std::nullopt;
 }
 
-/// Whether records come in another order in each epoch.
-bool is_mixed(const ExprView& expr, const DataObject& data, const Program& program) {
+/// The stage that brings records in another order in each epoch, if one does.
+std::optional<ExprView> mixer_of(const ExprView& expr, const DataObject& data, const Program& program) {
   const ExprView& stream = behind_lets(expr, data, program);
-  if (library::info(stage_of(stream)).records == Records::Mixed) return true;
+  if (library::info(stage_of(stream)).records == Records::Mixed) return stream;
   const auto input = input_of(stream, program);
-  return input && !chooses(stage_of(stream)) && is_mixed(program.exprs[*input], data, program);
+  return input && !chooses(stage_of(stream)) ? mixer_of(program.exprs[*input], data, program) : std::nullopt;
 }
+
+/// Why two streams have records in common.
+struct Overlap {
+  std::string why;
+  std::optional<ExprView> split = {};  ///< where one stage in front of its parts is why
+  std::optional<ExprView> mixer = {};  ///< that stage
+};
 
 bool holds(const std::vector<ExprView>& list, const ExprView& one, const DataObject& data, const Context& cx) {
   return std::any_of(list.begin(), list.end(),
@@ -139,8 +148,7 @@ bool holds(const std::vector<ExprView>& list, const ExprView& one, const DataObj
 }
 
 /// What two streams that are chosen from the same one have in common, if they surely do.
-std::optional<std::string> overlap(const ExprView& one, const ExprView& other, const DataObject& data,
-                                   const Context& cx) {
+std::optional<Overlap> overlap(const ExprView& one, const ExprView& other, const DataObject& data, const Context& cx) {
   const auto is_part = [](const ExprView& choice) {
     return choice.is<node::ListElement>() || choice.is<node::TupleElement>();
   };
@@ -152,19 +160,21 @@ std::optional<std::string> overlap(const ExprView& one, const ExprView& other, c
   const bool are_parts = is_part(one) && is_part(other);
   if (are_parts &&
       are_equal(cx.at(*input_of(one, cx.program)), cx.at(*input_of(other, cx.program)), data, cx.program)) {
-    if (!is_mixed(*from, data, cx.program)) return std::nullopt;
-    return "what stands in front of the split mixes anew in each epoch, so that its parts exchange records";
+    const auto mixer = mixer_of(*from, data, cx.program);
+    if (!mixer) return std::nullopt;
+    return Overlap{"its parts exchange records from epoch to epoch",
+                   behind_lets(cx.at(*input_of(one, cx.program)), data, cx.program), mixer};
   }
-  if (is_part(one) || is_part(other)) return "they are chosen from the same records, each by itself";
+  if (is_part(one) || is_part(other)) return Overlap{"they are chosen from the same records, each by itself"};
   const Records first = library::info(stage_of(one)).records, second = library::info(stage_of(other)).records;
   const bool is_start = first == Records::First && second == Records::First;
   const bool is_end = first == Records::Rest && second == Records::Rest;
-  if (is_start || is_end) return "they are chosen from the same records, each by itself";
+  if (is_start || is_end) return Overlap{"they are chosen from the same records, each by itself"};
   const bool is_cut =
       (first == Records::First && second == Records::Rest) || (first == Records::Rest && second == Records::First);
   if (!is_cut) return std::nullopt;
-  if (is_mixed(*from, data, cx.program))
-    return "what stands in front of them mixes anew in each epoch, so that they exchange records";
+  if (mixer_of(*from, data, cx.program))
+    return Overlap{"what stands in front of them mixes anew in each epoch, so that they exchange records"};
   const auto count = [&](const ExprView& choice) {
     const auto value = evaluate(behind_lets(cx.at(choice.get<node::Op>()->args[1]), data, cx.program), cx.program);
     return value && value->kind == HostValue::Kind::Int ? std::optional(value->whole) : std::nullopt;
@@ -172,7 +182,7 @@ std::optional<std::string> overlap(const ExprView& one, const ExprView& other, c
   const auto taken = count(first == Records::First ? one : other),
              skipped = count(first == Records::First ? other : one);
   if (!taken || !skipped || *taken <= *skipped) return std::nullopt;
-  return "`take` reaches beyond what `skip` leaves out";
+  return Overlap{"`take` reaches beyond what `skip` leaves out"};
 }
 
 /// How many records a stream has, where that is written.
@@ -213,8 +223,8 @@ struct Counter {
   }
 };
 
-std::optional<std::string> overlap(const std::vector<ExprView>& trained, const std::vector<ExprView>& measured,
-                                   const DataObject& data, const Context& cx) {
+std::optional<Overlap> overlap(const std::vector<ExprView>& trained, const std::vector<ExprView>& measured,
+                               const DataObject& data, const Context& cx) {
   for (const ExprView& one : trained) {
     for (const ExprView& other : measured) {
       // What both are chosen from is no difference between them.
@@ -281,6 +291,28 @@ void find_splits(Context& cx, const ExprView& expr, const DataObject& data) {
   for_each_child(expr, [&](ExprId child) { find_splits(cx, cx.at(child), data); });
 }
 
+/// Whether a stage that the records of a stream come through is told to want them in another order.
+bool is_order_told(const ExprView& expr, const DataObject& data, const Context& cx) {
+  const ExprView& stream = behind_lets(expr, data, cx.program);
+  if (is_reported(cx, diagnostics::Code::E0309, stream.span)) return true;
+  const auto input = input_of(stream, cx.program);
+  return input && is_order_told(cx.at(*input), data, cx);
+}
+
+/// What is mixed in front of a split is one mistake, there, whichever of its parts are measured.
+struct MixedSplit {
+  Overlap overlap;
+  std::string streams;
+};
+
+void report_mixed(const MixedSplit& one, Context& cx) {
+  cx.report(
+      diag::shared_records(stage_span(cx, *one.overlap.split), one.streams, "train")
+          .label(stage_span(cx, *one.overlap.mixer), "mixes anew in each epoch")
+          .note("{}", one.overlap.why)
+          .help("split the records in their own order, and mix behind it: `train = parts[0] |> shuffle(1) |> …`"));
+}
+
 }  // namespace
 
 void check_same_records(Context& cx, const DataObject& data) {
@@ -289,6 +321,7 @@ void check_same_records(Context& cx, const DataObject& data) {
   if (train == data.streams.end() || train->value.type.is_error()) return;
   const std::vector<ExprView> trained = origins(train->value, data, cx.program);
   if (trained.empty()) return;
+  std::map<Span, MixedSplit> mixed;  // by the split
   for (const StreamDecl& stream : data.streams) {
     if ((stream.role != kValRole && stream.role != kTestRole) || stream.value.type.is_error()) continue;
     const std::vector<ExprView> measured = origins(stream.value, data, cx.program);
@@ -306,13 +339,81 @@ void check_same_records(Context& cx, const DataObject& data) {
               .note("both begin with the record of number 0: the larger holds those of the smaller")
               .help(
                   "make all at once, and take them apart: `let parts = synthetic(1200, make) |> split([1000, 200])`"));
-    } else if (const auto why = overlap(trained, measured, data, cx)) {
+    } else if (const auto found = overlap(trained, measured, data, cx); found && found->split) {
+      if (is_order_told(train->value, data, cx)) continue;
+      std::string& streams = mixed.try_emplace(found->split->span, MixedSplit{*found, ""}).first->second.streams;
+      streams += (streams.empty() ? "" : "`, `") + name;
+    } else if (found) {
       cx.report(
           diag::shared_records(stream.value.span, name, "train")
               .label(train->value.span, "trained on here")
-              .note("{}", *why)
+              .note("{}", found->why)
               .help("one split of records in their own order, `parts = rows |> split([0.9, 0.1], seed = 1)`, and what "
                     "mixes or chooses behind it"));
+    }
+  }
+  for (const auto& [split, one] : mixed) report_mixed(one, cx);
+}
+
+namespace {
+
+/// The parts of the split `name` that something of the data uses, by their numbers; false if something uses all of them together, or
+/// one that only a run knows.
+bool add_used_parts(const ExprView& expr, const std::string& name, const Program& program, std::set<int64_t>& used) {
+  const auto* member = expr.get<node::Member>();
+  if (member != nullptr && member->name == name && program.exprs[member->object].is<node::Self>()) return false;
+  const auto* part = expr.get<node::ListElement>();
+  const auto* list = part != nullptr ? program.exprs[part->list].get<node::Member>() : nullptr;
+  if (list != nullptr && list->name == name) {
+    const auto index = evaluate(program.exprs[part->index], program);
+    if (!index || index->kind != HostValue::Kind::Int) return false;
+    used.insert(index->whole);
+    return true;
+  }
+  return !any_child(expr, [&](ExprId child) { return !add_used_parts(program.exprs[child], name, program, used); });
+}
+
+/// A part of the split that `part` is of, which nothing uses: `parts[2]`.
+std::optional<std::string> unused_part(const ExprView& part, const DataObject& data, const Program& program) {
+  const auto* element = part.get<node::ListElement>();
+  const auto* name = element != nullptr ? program.exprs[element->list].get<node::Member>() : nullptr;
+  if (name == nullptr) return std::nullopt;
+  const auto* split = behind_lets(program.exprs[element->list], data, program).get<node::Op>();
+  const auto* shares = split != nullptr && split->op == library::Id::SplitStream && split->args.size() > 1
+                           ? program.exprs[split->args[1]].get<node::List>()
+                           : nullptr;
+  if (shares == nullptr) return std::nullopt;
+  std::set<int64_t> used;
+  for (const Member& member : data.object.members) {
+    if (!add_used_parts(member.value, name->name, program, used)) return std::nullopt;
+  }
+  for (const StreamDecl& stream : data.streams) {
+    if (stream.value.type.is_error() || !add_used_parts(stream.value, name->name, program, used)) return std::nullopt;
+  }
+  const auto count = int64_t(shares->elements.size());
+  for (int64_t i = 0; i < count; ++i) {
+    if (!used.contains(i) && !used.contains(i - count)) return name->name + "[" + std::to_string(i) + "]";
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void check_measured_twice(Context& cx, const DataObject& data) {
+  for (const StreamDecl& val : data.streams) {
+    if (val.role != kValRole || val.value.type.is_error()) continue;
+    const std::vector<ExprView> chosen = origins(val.value, data, cx.program);
+    for (const StreamDecl& test : data.streams) {
+      if (test.role != kTestRole || test.value.type.is_error() || chosen.empty()) continue;
+      const std::vector<ExprView> tested = origins(test.value, data, cx.program);
+      if (tested.empty() || !are_equal(chosen.front(), tested.front(), data, cx.program)) continue;
+      const auto unused = unused_part(tested.front(), data, cx.program);
+      if (!unused || is_reported(cx, diagnostics::Code::W0504, test.value.span)) continue;
+      cx.report(diag::same_records(test.value.span, "test" + (test.name.empty() ? "" : "." + test.name),
+                                   "val" + (val.name.empty() ? "" : "." + val.name))
+                    .label(val.value.span, "measured here, too")
+                    .note("what was chosen by them in training looks better on them than on others")
+                    .help("nothing uses `{}`", *unused));
     }
   }
 }
@@ -330,6 +431,13 @@ void add_read_by_maps(const ExprView& expr, const DataObject& data, const Progra
     });
   }
   if (const auto input = input_of(stream, program)) add_read_by_maps(program.exprs[*input], data, program, names);
+}
+
+/// What a stream is made of first, as it is written: `parts[0]` of `parts[0] |> map(f)`.
+std::string written_origin(const ExprView& stream, const DataObject& data, const Context& cx) {
+  const auto input =
+      stream.is<node::ListElement>() || stream.is<node::TupleElement>() ? std::nullopt : input_of(stream, cx.program);
+  return input ? written_origin(cx.at(*input), data, cx) : cx.source_text(stream.span);
 }
 
 }  // namespace
@@ -354,10 +462,11 @@ void check_known_records(Context& cx, const DataObject& data) {
       // What is also trained on is said by itself.
       if (is_reported(cx, diagnostics::Code::W0504, stream.value.span)) break;
       const std::string name = stream.role + (stream.name.empty() ? "" : "." + stream.name);
-      cx.report(
-          diag::known_too_much(member.value.span, member.name, name)
-              .label(stream.value.span, "measured on these records")
-              .help("take it of the part that is trained on: `{}(parts[0])`", std::string(library::info(op->op).name)));
+      const std::string trained = written_origin(train->value, data, cx), taker(library::info(op->op).name);
+      cx.report(diag::known_too_much(member.value.span, member.name, name)
+                    .label(stream.value.span, "measured on these records")
+                    .label(train->value.span, "trained on these")
+                    .help("take it of the part that is trained on: `{}({})`", taker, trained));
       break;
     }
   }

@@ -12,14 +12,6 @@ using library::Records;
 
 namespace {
 
-/// A stage alone, without what it takes.
-Span stage_span(const Context& cx, const ExprView& stage) {
-  const auto pipe = pipe_of(cx, stage);
-  if (!pipe) return stage.span;
-  const size_t word = cx.source_text(*pipe).find_first_not_of(" \n\t|>");
-  return {pipe->source, pipe->begin + uint32_t(word), pipe->end};
-}
-
 /// Whether a split or its like draws which record goes where.
 bool is_drawn(const node::Op& stage, Id with_seed, size_t seed, const Program& program) {
   return stage.op == with_seed && stage.args.size() > seed && !program.exprs[stage.args[seed]].is<node::NoneConst>();
@@ -77,13 +69,16 @@ void find_windows(Context& cx, const ExprView& expr, const DataObject& data) {
       }
       cx.report(std::move(diagnostic));
     }
-  } else if (is_drawn(*stage, cx.program)) {
-    if (const auto windows = overlapping_windows(input, data, cx.program))
-      cx.report(
-          diag::overlapping_windows(stage_span(cx, expr), std::string(library::info(stage->op).name))
-              .label(stage_span(cx, *windows), "neighbours hold the same rows")
-              .help(
-                  "split the rows in their order, and make windows of each part: `parts = rows |> split([0.9, 0.1])`"));
+  } else if (stage->op == Id::SplitStream || stage->op == Id::Folds) {
+    const auto windows = overlapping_windows(input, data, cx.program);
+    if (!windows) return;
+    diagnostics::Diagnostic diagnostic =
+        diag::overlapping_windows(stage_span(cx, expr), std::string(library::info(stage->op).name));
+    diagnostic.label(stage_span(cx, *windows), "neighbours hold the same rows");
+    if (!is_drawn(*stage, cx.program))
+      diagnostic.note("the last windows of a part hold rows that the first ones of the next part begin with");
+    cx.report(std::move(diagnostic.help(
+        "split the rows in their order, and make windows of each part: `parts = rows |> split([0.9, 0.1])`")));
   }
 }
 

@@ -30,6 +30,13 @@ std::optional<Span> pipe_of(const Context& cx, const ExprView& stage) {
   return cx.source_text(span).find("|>") != std::string::npos ? std::optional(span) : std::nullopt;
 }
 
+Span stage_span(const Context& cx, const ExprView& stage) {
+  const auto pipe = pipe_of(cx, stage);
+  if (!pipe) return stage.span;
+  const size_t word = cx.source_text(*pipe).find_first_not_of(" \n\t|>");
+  return {pipe->source, pipe->begin + uint32_t(word), pipe->end};
+}
+
 library::Id stage_of(const ExprView& stream) {
   if (stream.is<node::FilterStage>()) return library::Id::Filter;
   const auto* op = stream.get<node::Op>();

@@ -1,3 +1,4 @@
+#include "dsl/check/expressions/origins.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/check/library/shape_rules/rules.h"
 
@@ -26,9 +27,16 @@ bool want_places(const ExprView& index, CallSite& site) {
 
 bool want_rank_of(const ExprView& index, const Type& tensor, CallSite& site) {
   if (index.type.dims.size() == tensor.dims.size()) return true;
-  site.scope.cx.report(diag::wrong_rank(
+  diagnostics::Diagnostic diagnostic = diag::wrong_rank(
       site.span, "`" + site.name + "` needs an index with as many dims as its tensor: " + site.scope.cx.text(tensor) +
-                     " and " + site.scope.cx.text(index.type)));
+                     " and " + site.scope.cx.text(index.type));
+  const std::string maker = maker_of(index, site.scope);
+  if (index.type.dims.size() + 1 == tensor.dims.size() && (maker == "argmax" || maker == "argmin")) {
+    const Assigned assigned = find_assigned(index, site.scope);
+    if (assigned.value != nullptr) diagnostic.label(assigned.value->span, "`{}` takes the dim away", maker);
+    diagnostic.help("`{}(…, keepdim = true)` keeps it as a dim of size 1", maker);
+  }
+  site.scope.cx.report(std::move(diagnostic));
   return false;
 }
 

@@ -3,6 +3,7 @@
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/call.h"
+#include "dsl/check/expressions/origins.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/check/library/shape_rules/streams.h"
 #include "dsl/diagnostics/suggest.h"
@@ -129,11 +130,7 @@ FnInfo* map_function(const Given& given, const Type& stream, bool is_numbered, C
       return nullptr;
     }
   }
-  Binding binding;
-  std::set<AtomId> free;
-  for (const auto& [name, atom] : fn->binders) free.insert(atom);
-  if (!match(fn->params[0].type, record, binding, free, given.span, scope, "the record", false)) return nullptr;
-  return fn;
+  return fits_record(*fn, record, given.span, scope) ? fn : nullptr;
 }
 
 }  // namespace

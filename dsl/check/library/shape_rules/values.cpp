@@ -1,5 +1,6 @@
 #include <set>
 
+#include "dsl/check/expressions/declared_at.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/check/library/shape_rules/rules.h"
 
@@ -33,8 +34,10 @@ Expr rule_or_else(const FnInfo& op, CallSite& site) {
   const Type inner = option.kind == Kind::Option ? option.fields[0].type : option;
   if (inner.is_tensor() || option.kind == Kind::None) return call_by_signature(op, site);
   if (option.kind != Kind::Option) {
-    scope.cx.report(diag::wrong_argument(site.given[0].span,
-                                         "`or_else` takes an option, and " + scope.cx.text(option) + " is never none"));
+    diagnostics::Diagnostic diagnostic = diag::wrong_argument(
+        site.given[0].span, "`or_else` takes an option, and " + scope.cx.text(option) + " is never none");
+    label_declared(diagnostic, *site.given[0].checked, scope);
+    scope.cx.report(std::move(diagnostic));
     return error_at(site.span);
   }
   Expr other = check_given_as(site.given[1], inner, scope, "the other value");

@@ -1,0 +1,163 @@
+// What losses and activations are given.
+#include <algorithm>
+
+#include "codegen/training_logic/trace.h"
+
+namespace ltr::training_logic {
+
+using ir::OpKind;
+using library::Draws;
+using library::Id;
+
+namespace {
+
+/// Whether `size` is made of `part`, among others.
+bool is_made_of(ir::DimId size, ir::DimId part, const ir::DimStore& dims) {
+  if (size == part) return true;
+  const ir::Dim& dim = dims[size];
+  return (dim.left != ir::DimId{} && is_made_of(dim.left, part, dims)) ||
+         (dim.right != ir::DimId{} && is_made_of(dim.right, part, dims));
+}
+
+bool is_below_zero(const ir::Constant& constant) {
+  if (const auto* whole = std::get_if<int64_t>(&constant)) return *whole < 0;
+  const auto* real = std::get_if<double>(&constant);
+  return real != nullptr && *real < 0;
+}
+
+}  // namespace
+
+void Trace::look_at_activation(Id taker, const ir::Op& op, Frame& frame) {
+  if (op.operands.empty()) return;
+  const Activation& before = use(op.operands[0], frame).activation;
+  const library::Function& function = library::info(taker);
+  const bool is_spoilt = library::info(before.function).spoils_scores;
+  const bool is_score = library::info(before.function).gives_scores || is_spoilt;
+  const bool is_no_logarithm = is_score || before.function == Id::Softmax || before.function == Id::Sigmoid;
+  const bool is_misfit =
+      (function.takes_logs && is_no_logarithm) || (function.takes_scores() && is_spoilt) ||
+      (function.takes_probs && (is_score || before.function == Id::LogSoftmax)) ||
+      (is_train_step() && library::is_loss(taker) && library::info(before.function).draws == Draws::InTraining);
+  if (is_misfit && !frame.function->is_library)
+    findings.misfits.push_back({written_span(op, 0, frame), taker, before, has_logs_second(op, frame)});
+  // Its second argument are probabilities; of two that are exchanged the first one is told.
+  const bool are_exchanged = is_no_logarithm && has_logs_second(op, frame);
+  if (taker == Id::KlDiv && op.operands.size() > 1 && !frame.function->is_library && !are_exchanged) {
+    const Activation& wanted = use(op.operands[1], frame).activation;
+    if (library::info(wanted.function).gives_scores || wanted.function == Id::LogSoftmax)
+      findings.misfits.push_back({written_span(op, 1, frame), taker, wanted, false, true});
+  }
+  if (!function.refuses_behind(before.function)) return;
+  // Within a metric the mistake is what it was given.
+  const Frame* metric = &frame;
+  while (metric != nullptr && metric->function->role != ir::Role::MetricUpdate) metric = metric->caller;
+  if (metric == nullptr) {
+    findings.doubled.push_back({written_span(op, 0, frame), called_name(function.name, frame), before});
+    return;
+  }
+  bool takes_both = false;
+  for (const ObjectId id : use(metric->function->body.params[0], *metric).objects) {
+    const auto logits = heap_.objects[id].members.find("$logits");
+    takes_both = logits != heap_.objects[id].members.end();
+    // What a run says is not known here.
+    if (takes_both && !logits->second.constant) return;
+  }
+  const ir::Op& site = *metric->site;
+  size_t given = 1;
+  for (size_t i = 1; i < site.operands.size(); ++i) {
+    if (use(site.operands[i], *metric->caller).activation.span == before.span) given = i;
+  }
+  findings.doubled.push_back(
+      {written_span(site, given, *metric->caller), metric->function->owner, before, true, takes_both});
+}
+
+void Trace::look_at_sides(const ir::Op& op, const Value& predicted, const Value& wanted, const Frame& frame) {
+  if (frame.function->is_library) return;
+  const library::Function& loss = library::info(op.function);
+  if (op.operands[0] == op.operands[1] && !predicted.paths.empty()) {
+    findings.sides.push_back({user_span(op, frame), op.function, true});
+    return;
+  }
+  // Two distributions may be compared either way; what is true or not has its place.
+  if (!loss.takes_scores() && !loss.takes_probs) return;
+  const bool is_known = !predicted.is_unknown && predicted.varies && predicted.paths.empty() && predicted.cuts.empty();
+  if (is_known && !wanted.paths.empty()) findings.sides.push_back({user_span(op, frame), op.function, false});
+}
+
+// All that a step is given begins with the axis of its samples; what it calls has a name of its own for their number.
+bool Trace::is_batch(ir::DimId dim, const Frame& frame) const {
+  const ir::Function& function = *frame.function;
+  if (module_.dims[dim].kind != ir::Dim::Kind::Name) return false;
+  if (frame.site == nullptr) {
+    size_t tensors = 0;
+    for (const ir::ValueId param : function.body.params) {
+      const ir::Type& type = function.values[param].type;
+      if (!type.is_tensor()) continue;
+      if (type.dims.empty() || type.dims[0] != dim) return false;
+      ++tensors;
+    }
+    return function.role == ir::Role::Step && tensors > 0;
+  }
+  const ir::Op& site = *frame.site;
+  const bool is_call = site.kind == OpKind::CallFn || site.kind == OpKind::CallMethod;
+  if (!is_call || site.operands.size() != function.body.params.size()) return false;
+  for (size_t i = 0; i < site.operands.size(); ++i) {
+    const ir::Type& type = function.values[function.body.params[i]].type;
+    const ir::Type& given = frame.caller->function->values[site.operands[i]].type;
+    if (!type.is_tensor() || !given.is_tensor() || type.dims.size() != given.dims.size()) continue;
+    const auto at = std::ranges::find(type.dims, dim);
+    if (at != type.dims.end()) return is_batch(given.dims[size_t(at - type.dims.begin())], *frame.caller);
+  }
+  return false;
+}
+
+// Samples are compared with each other on purpose where both axes are samples, and where each has one number, its share.
+void Trace::look_at_axis(const ir::Op& op, const Frame& frame) {
+  if ((op.function != Id::Softmax && op.function != Id::LogSoftmax) || op.operands.size() < 2) return;
+  if (frame.function->is_library) return;
+  const std::vector<ir::DimId>& dims = frame.function->values[op.operands[0]].type.dims;
+  const auto& constant = use(op.operands[1], frame).constant;
+  const int64_t* axis = constant ? std::get_if<int64_t>(&*constant) : nullptr;
+  if (axis == nullptr || dims.size() < 2 || (*axis != 0 && *axis != -int64_t(dims.size()))) return;
+  for (size_t i = 1; i < dims.size(); ++i) {
+    if (module_.dims[dims[i]].kind == ir::Dim::Kind::Leading || is_made_of(dims[i], dims[0], module_.dims)) return;
+  }
+  const bool is_share =
+      std::all_of(dims.begin() + 1, dims.end(), [&](ir::DimId dim) { return module_.dims.constant(dim) == 1; });
+  if (is_share || !is_batch(dims[0], frame)) return;
+  findings.mixed_samples.push_back({written_span(op, 1, frame), op.function, to_text(dims[0], module_.dims)});
+}
+
+void Trace::take_sign(const ir::Op& op, const Operands& operands, Value& value, const Frame& frame) const {
+  if (library::is_loss(op.function)) value.loss = op.function;
+  if (operands.empty()) return;
+  const auto take = [&](size_t i) {
+    value.loss = operands[i]->loss;
+    value.negated = operands[i]->negated;
+    value.negated_name = operands[i]->negated_name;
+  };
+  const auto turn = [&](size_t i) {
+    if (value.loss == Id::None) return;
+    value.negated_name = frame.function->values[op.operands[i]].name;
+    value.negated = value.negated ? std::nullopt : std::optional(user_span(op, frame));
+  };
+  const library::Function& function = library::info(op.function);
+  if (function.rearranges || op.function == Id::Mean || op.function == Id::Sum) take(0);
+  if (op.function == Id::Neg) {
+    take(0);
+    turn(0);
+  }
+  const bool are_both = operands.size() == 2 && operands[0]->loss != Id::None && operands[1]->loss != Id::None;
+  if (op.function == Id::Add && are_both && operands[0]->negated.has_value() == operands[1]->negated.has_value())
+    take(0);
+  if ((op.function != Id::Mul && op.function != Id::Div) || operands.size() != 2) return;
+  for (size_t i = 0; i < 2; ++i) {
+    const Value& factor = *operands[1 - i];
+    if (operands[i]->loss == Id::None || frame.function->values[op.operands[1 - i]].type.is_tensor()) continue;
+    if (op.function == Id::Div && i == 1) continue;
+    take(i);
+    if (factor.constant && is_below_zero(*factor.constant)) turn(i);
+  }
+}
+
+}  // namespace ltr::training_logic

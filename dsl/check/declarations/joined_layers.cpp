@@ -1,0 +1,171 @@
+// W0422: two `Linear` of which one is applied to what the other gives, and nothing else is done with that.
+
+#include <algorithm>
+#include <map>
+
+#include "dsl/ast/walk.h"
+#include "dsl/check/declarations/declarations.h"
+#include "dsl/check/declarations/doubtful.h"
+
+namespace ltr::check {
+
+namespace {
+
+using Pair = std::pair<std::string, std::string>;
+
+/// How the code of an object uses the names of its members.
+struct MemberUses {
+  std::map<std::string, size_t> uses;     ///< all but `net.weights`
+  std::map<std::string, size_t> applied;  ///< of those the ones that apply it to something
+  std::map<Pair, size_t> in_a_row;        ///< the second applied to what the first gives
+  std::map<Pair, Span> places;            ///< of the first of these
+
+  void operator()(const ast::Expr& expr) {
+    if (const auto* ref = expr.get<ast::NameRef>()) ++uses[ref->name.text];
+    const auto* field = expr.get<ast::Field>();
+    if (field != nullptr && field->name.text == "weights" && field->base->get<ast::NameRef>() != nullptr) return;
+    const bool is_seen_within = expr.get<ast::Paren>() != nullptr;
+    if (const auto [name, value] = applied_by(expr); name != nullptr && !is_seen_within) {
+      ++applied[name->text];
+      if (const ast::Name* inner = applied_by(*value).first) {
+        ++in_a_row[{inner->text, name->text}];
+        places.try_emplace({inner->text, name->text}, source::join(inner->span, name->span));
+      }
+    }
+    ast::for_each_child(expr, *this);
+  }
+  void operator()(const auto& node) { ast::for_each_child(node, *this); }
+
+  bool is_only_applied(const std::string& name) const {
+    return uses.contains(name) && applied.contains(name) && uses.at(name) == applied.at(name);
+  }
+  bool are_only_in_a_row(const Pair& pair) const {
+    return in_a_row.at(pair) == uses.at(pair.first) && in_a_row.at(pair) == uses.at(pair.second);
+  }
+
+ private:
+  /// The `net` and the `x` of `net(x)` and `x |> net`.
+  static std::pair<const ast::Name*, const ast::Expr*> applied_by(const ast::Expr& expr) {
+    if (const auto* paren = expr.get<ast::Paren>()) return applied_by(*paren->inner);
+    const auto* pipe = expr.get<ast::Pipe>();
+    const auto* call = expr.get<ast::Call>();
+    const bool is_call = call != nullptr && call->arguments.size() == 1;
+    if (pipe == nullptr && !is_call) return {};
+    const auto* ref = (pipe != nullptr ? *pipe->target : *call->callee).get<ast::NameRef>();
+    if (ref == nullptr) return {};
+    return {&ref->name, pipe != nullptr ? &*pipe->value : &*call->arguments[0].value};
+  }
+};
+
+/// The sizes of a layer that does nothing but multiply and add.
+struct Layer {
+  Span span;
+  const ast::Expr* inputs = nullptr;
+  const ast::Expr* outputs = nullptr;
+};
+
+class Joined {
+ public:
+  Joined(Context& cx, uint32_t module, const ast::Decl& decl) : cx_(cx), module_(module), decl_(decl) {}
+
+  void look_at(const std::vector<ast::Item>& items) {
+    std::map<std::string, Layer> layers;
+    std::vector<const ast::Member*> lists;
+    for (const ast::Item& item : items) {
+      const auto* member = item.get<ast::Member>();
+      if (member == nullptr || member->source) continue;
+      if (const auto layer = layer_of(member->value)) layers.emplace(member->name.text, *layer);
+      if (member->value.get<ast::List>() != nullptr) lists.push_back(member);
+    }
+    if (layers.size() < 2 && lists.empty()) return;
+    MemberUses uses;
+    for (const ast::Item& item : items) uses(item);
+    for (const ast::Member* member : lists) {
+      if (uses.is_only_applied(member->name.text)) look_at(*member->value.get<ast::List>());
+    }
+    const auto are_one = [&](const Pair& pair) {
+      const auto first = layers.find(pair.first), second = layers.find(pair.second);
+      return first != layers.end() && second != layers.end() && uses.are_only_in_a_row(pair) &&
+             !narrows(first->second, second->second);
+    };
+    for (const auto& [pair, place] : uses.places) {
+      if (!are_one(pair)) continue;
+      // The first two say it for a longer row.
+      const bool is_told = std::ranges::any_of(
+          uses.places, [&](const auto& other) { return other.first.second == pair.first && are_one(other.first); });
+      if (!is_told) report(place, pair.first, pair.second, " |> ");
+    }
+  }
+
+ private:
+  Context& cx_;
+  uint32_t module_;
+  const ast::Decl& decl_;
+
+  void look_at(const ast::List& list) {
+    for (size_t i = 1; i < list.elements.size(); ++i) {
+      const auto first = layer_of(list.elements[i - 1]), second = layer_of(list.elements[i]);
+      if (!first || !second || narrows(*first, *second)) continue;
+      // One says it for all of a list.
+      return report(source::join(first->span, second->span), cx_.source_text(first->span),
+                    cx_.source_text(second->span), ", ");
+    }
+  }
+
+  void report(Span span, const std::string& first, const std::string& second, const std::string& sign) {
+    cx_.report(
+        diag::one_linear_layer(span, first, second)
+            .help("put an activation between them, `{}`, or take one away", first + sign + "relu" + sign + second));
+  }
+
+  /// `Linear(a, b)` of the library, without weights of others.
+  std::optional<Layer> layer_of(const ast::Expr& expr) const {
+    const auto* call = expr.get<ast::Call>();
+    const auto* called = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
+    const Symbol* symbol = called != nullptr ? cx_.graph.find(module_, called->name.text) : nullptr;
+    if (symbol == nullptr || symbol->name != "Linear" || !cx_.graph.modules[symbol->module].is_library) return {};
+    Layer layer{.span = expr.span};
+    for (size_t i = 0; i < call->arguments.size(); ++i) {
+      const ast::Argument& argument = call->arguments[i];
+      const std::string name = argument.name ? argument.name->text : i == 0 ? "inputs" : i == 1 ? "outputs" : "bias";
+      if (name == "weight") return {};
+      if (name == "inputs") layer.inputs = &*argument.value;
+      if (name == "outputs") layer.outputs = &*argument.value;
+    }
+    return layer.inputs != nullptr && layer.outputs != nullptr ? std::optional(layer) : std::nullopt;
+  }
+
+  /// Whether less may come through between them than goes in and comes out, which one layer cannot do by so few weights.
+  bool narrows(const Layer& first, const Layer& second) const {
+    return !is_as_wide(*first.outputs, *first.inputs) && !is_as_wide(*first.outputs, *second.outputs);
+  }
+  bool is_as_wide(const ast::Expr& width, const ast::Expr& other) const {
+    const auto known = known_int(width), least = known_int(other);
+    return cx_.source_text(width.span) == cx_.source_text(other.span) || (known && least && *known >= *least);
+  }
+  std::optional<int64_t> known_int(const ast::Expr& expr) const {
+    if (const auto* literal = expr.get<ast::IntLiteral>()) return literal->value;
+    const auto* ref = expr.get<ast::NameRef>();
+    const bool is_param = ref != nullptr && std::ranges::any_of(written_params(decl_), [&](const ast::Param& param) {
+                            return param.name.text == ref->name.text;
+                          });
+    const Symbol* symbol = ref != nullptr && !is_param ? cx_.graph.find(module_, ref->name.text) : nullptr;
+    const auto* constant = symbol != nullptr ? symbol->decl->get<ast::Const>() : nullptr;
+    const auto* literal = constant != nullptr ? constant->value.get<ast::IntLiteral>() : nullptr;
+    return literal != nullptr ? std::optional(literal->value) : std::nullopt;
+  }
+};
+
+}  // namespace
+
+void check_joined_layers(Context& cx) {
+  if (cx.sink->has_errors()) return;
+  for (uint32_t module = 0; module < cx.graph.modules.size(); ++module) {
+    if (cx.graph.modules[module].is_library) continue;
+    for (const ast::Decl& decl : cx.graph.modules[module].ast.decls) {
+      if (const std::vector<ast::Item>* items = items_in(decl)) Joined(cx, module, decl).look_at(*items);
+    }
+  }
+}
+
+}  // namespace ltr::check

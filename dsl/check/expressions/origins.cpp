@@ -1,0 +1,244 @@
+#include "dsl/check/expressions/origins.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "dsl/ast/walk.h"
+#include "dsl/check/declarations/declarations.h"
+
+namespace ltr::check {
+
+namespace {
+
+bool is_within(Span inner, Span outer) { return source::join(inner, outer) == outer; }
+
+/// The object of the program that a place lies in, or null.
+const ObjectInfo* object_around(Span place, const Context& cx) {
+  for (const auto& [decl, object] : cx.declared.objects) {
+    if (decl->span.source == place.source && is_within(place, decl->span)) return object.get();
+  }
+  return nullptr;
+}
+
+const std::vector<ast::Item>* items_of(const ast::Decl* decl) {
+  if (decl == nullptr) return nullptr;
+  if (const auto* block = decl->get<ast::Block>()) return &block->items;
+  if (const auto* model = decl->get<ast::Model>()) return &model->items;
+  if (const auto* metric = decl->get<ast::Metric>()) return &metric->items;
+  if (const auto* data = decl->get<ast::Data>()) return &data->items;
+  return nullptr;
+}
+
+/// What the member `name` of an object is given where it is declared.
+std::optional<Span> built_at(const ObjectInfo* object, const std::string& name, const Context& cx) {
+  const std::vector<ast::Item>* items = object != nullptr ? items_of(object->decl) : nullptr;
+  if (items == nullptr || cx.graph.modules[object->module].is_library) return std::nullopt;
+  for (const ast::Item& item : *items) {
+    const auto* member = item.get<ast::Member>();
+    if (member != nullptr && member->name.text == name) return member->value.span;
+  }
+  return std::nullopt;
+}
+
+bool is_of_sizes(diagnostics::Code code) {
+  return code == diagnostics::Code::E0303 || code == diagnostics::Code::E0306 || code == diagnostics::Code::E0319;
+}
+
+void label_built(diagnostics::Diagnostic& diagnostic, const std::string& name, Span place) {
+  const bool is_there = std::ranges::any_of(diagnostic.labels, [&](const auto& one) { return one.span == place; });
+  if (!is_there && diagnostic.span != place) diagnostic.label(place, "`{}` is built here", name);
+}
+
+/// The name that is called at a place, or with what is there.
+struct FindCallee {
+  Span use;
+  bool is_argument = false;
+  const ast::Name* callee = nullptr;
+
+  void take(const ast::Expr& called) {
+    if (const auto* name = called.get<ast::NameRef>()) callee = &name->name;
+  }
+  void operator()(const auto& node) {
+    if (callee == nullptr) ast::for_each_child(node, *this);
+  }
+  void operator()(const ast::Expr& expr) {
+    if (callee != nullptr || !is_within(use, expr.span)) return;
+    if (const auto* pipe = expr.get<ast::Pipe>(); pipe != nullptr && pipe->target->span == use) take(*pipe->target);
+    if (const auto* call = expr.get<ast::Call>()) {
+      const bool has = std::ranges::any_of(call->arguments, [&](const auto& one) { return one.value->span == use; });
+      if (is_argument ? has : expr.span == use) take(*call->callee);
+    }
+    if (callee == nullptr) ast::for_each_child(expr, *this);
+  }
+};
+
+/// The stream that goes into the stage whose function is at a place.
+struct FindInput {
+  Span function;
+  const ast::Expr* input = nullptr;
+
+  void operator()(const auto& node) {
+    if (input == nullptr) ast::for_each_child(node, *this);
+  }
+  void operator()(const ast::Expr& expr) {
+    if (input != nullptr || !is_within(function, expr.span)) return;
+    const auto* pipe = expr.get<ast::Pipe>();
+    const auto* call = pipe != nullptr ? pipe->target->get<ast::Call>() : nullptr;
+    const bool is_its = call != nullptr && std::ranges::any_of(call->arguments, [&](const auto& one) {
+                          return one.value->span == function;
+                        });
+    if (is_its)
+      input = &*pipe->value;
+    else
+      ast::for_each_child(expr, *this);
+  }
+};
+
+/// The last `window(n)` or `pack(n)` that a stream goes through.
+const ast::Expr* sizing_stage(const ast::Expr& stream, const std::vector<ast::Item>& items) {
+  if (const auto* pipe = stream.get<ast::Pipe>()) {
+    const auto* call = pipe->target->get<ast::Call>();
+    const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
+    const bool gives_size =
+        name != nullptr && !call->arguments.empty() && (name->name.text == "window" || name->name.text == "pack");
+    return gives_size ? &*pipe->target : sizing_stage(*pipe->value, items);
+  }
+  // A part of a split.
+  if (const auto* index = stream.get<ast::Index>()) return sizing_stage(*index->base, items);
+  const auto* name = stream.get<ast::NameRef>();
+  for (const ast::Item& item : items) {
+    const auto* let = name != nullptr ? item.get<ast::Let>() : nullptr;
+    // What is named stands above.
+    if (let != nullptr && let->name.text == name->name.text && let->value.span.end <= stream.span.begin)
+      return sizing_stage(let->value, items);
+  }
+  return nullptr;
+}
+
+/// Adds the stage in front of the one whose function is at `function` that gives the size which is not wanted.
+void label_stage(diagnostics::Diagnostic& diagnostic, Span function, const Scope& scope) {
+  const ast::Decl* decl = scope.owner != nullptr ? scope.owner->decl : nullptr;
+  const std::vector<ast::Item>* items = items_of(decl);
+  if (items == nullptr) return;
+  FindInput find{.function = function};
+  find(*decl);
+  const ast::Expr* stage = find.input != nullptr ? sizing_stage(*find.input, *items) : nullptr;
+  if (stage == nullptr) return;
+  const std::string size = scope.cx.source_text(stage->get<ast::Call>()->arguments[0].value->span);
+  // Of a record of several dims another one may be wrong.
+  if (diagnostic.message.ends_with(", not `" + size + "`")) diagnostic.label(stage->span, "gives `{}`", size);
+}
+
+/// Which value a name has at a place: the last that it is given above.
+struct FindLast {
+  const std::string& name;
+  Span use;
+  Assigned found;
+
+  void take(const ast::Name& one, const ast::Expr& value) {
+    if (one.text == name && value.span.end <= use.begin) found = {&value, one.span, std::nullopt, nullptr};
+  }
+  void operator()(const ast::Stmt& stmt) {
+    if (const auto* assign = stmt.get<ast::Assign>()) {
+      const auto* target = assign->target.get<ast::NameRef>();
+      if (target != nullptr && target->name.text == name && assign->op != ast::AssignOp::Set) found = {};
+      if (target != nullptr && assign->op == ast::AssignOp::Set) take(target->name, assign->value);
+    }
+    if (const auto* unpack = stmt.get<ast::Unpack>()) {
+      for (size_t i = 0; i < unpack->names.size(); ++i) {
+        const ast::Name& one = unpack->names[i];
+        take(one, unpack->value);
+        if (found.name == one.span) found = {&unpack->value, one.span, i, &unpack->names};
+      }
+    }
+    if (const auto* declare = stmt.get<ast::Declare>()) take(declare->name, declare->value);
+    ast::for_each_child(stmt, *this);
+  }
+  void operator()(const auto&) {}
+};
+
+std::string maker_in(const ast::Expr& value) {
+  const auto* pipe = value.get<ast::Pipe>();
+  const ast::Expr& made = pipe != nullptr ? *pipe->target : value;
+  const auto* call = made.get<ast::Call>();
+  const ast::Expr& callee = call != nullptr ? *call->callee : made;
+  if (call == nullptr && pipe == nullptr) return "";
+  if (const auto* method = callee.get<ast::Field>()) return method->name.text;
+  const auto* name = callee.get<ast::NameRef>();
+  return name != nullptr ? name->name.text : "";
+}
+
+}  // namespace
+
+BlameBuilder::BlameBuilder(const Expr* receiver, const CallSite& site) : site_(site) {
+  Context& cx = site.scope.cx;
+  if (receiver == nullptr) return;
+  // One that a chain goes through has its place in the chain.
+  const bool is_indexed = cx.source_text(receiver->span).ends_with("]");
+  const auto* element = is_indexed ? receiver->get<node::ListElement>() : nullptr;
+  const auto* member = element != nullptr ? cx.at(element->list).get<node::Member>() : receiver->get<node::Member>();
+  if (member == nullptr || member->is_param || cx.is_trying) return;
+  const Type& owner = cx.at(member->object).type;
+  const ObjectInfo* object =
+      cx.at(member->object).is<node::Self>() ? site.scope.owner : find_object(cx, owner.kind, owner.decl);
+  name_ = member->name;
+  built_ = built_at(object, name_, cx);
+  if (built_) aside_.emplace(cx, found_);
+}
+
+BlameBuilder::~BlameBuilder() {
+  if (!built_) return;
+  aside_.reset();
+  for (diagnostics::Diagnostic one : found_.reported()) {
+    const bool is_of_call =
+        one.span == site_.span || one.span == site_.name_span ||
+        std::ranges::any_of(site_.given, [&](const Given& given) {
+          return one.span == given.span || (given.value != nullptr && one.span == given.value->span);
+        });
+    if (is_of_sizes(one.code) && is_of_call) label_built(one, name_, *built_);
+    site_.scope.cx.report(std::move(one));
+  }
+}
+
+void label_builder(diagnostics::Diagnostic& diagnostic, Span use, bool is_argument, const Context& cx) {
+  const ObjectInfo* object = object_around(use, cx);
+  if (object == nullptr || object->decl == nullptr) return;
+  FindCallee find{.use = use, .is_argument = is_argument};
+  find(*object->decl);
+  const auto built = find.callee != nullptr ? built_at(object, find.callee->text, cx) : std::nullopt;
+  if (built) label_built(diagnostic, find.callee->text, *built);
+}
+
+bool fits_record(const FnInfo& fn, const Type& record, Span place, Scope& scope) {
+  Binding binding;
+  std::set<AtomId> free;
+  for (const auto& [name, atom] : fn.binders) free.insert(atom);
+  diagnostics::Sink found;
+  bool fits = false;
+  {
+    const Aside aside(scope.cx, found);
+    fits = match(fn.params[0].type, record, binding, free, place, scope, "the record", false);
+  }
+  for (diagnostics::Diagnostic one : found.reported()) {
+    if (one.code == diagnostics::Code::E0303) label_stage(one, place, scope);
+    scope.cx.report(std::move(one));
+  }
+  return fits;
+}
+
+Assigned find_assigned(const ExprView& local, const Scope& scope) {
+  const auto* named = local.get<node::Local>();
+  if (named == nullptr || scope.info == nullptr || scope.info->ast == nullptr) return {};
+  FindLast find{.name = named->name, .use = local.span, .found = {}};
+  for (const ast::Stmt& stmt : scope.info->ast->body) find(stmt);
+  return find.found;
+}
+
+std::string maker_of(const ExprView& value, const Scope& scope) {
+  if (const auto* op = value.get<node::Op>()) return std::string(library::info(op->op).name);
+  const Assigned assigned = find_assigned(value, scope);
+  return assigned.value != nullptr && !assigned.part ? maker_in(*assigned.value) : "";
+}
+
+}  // namespace ltr::check

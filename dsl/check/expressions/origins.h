@@ -1,0 +1,47 @@
+#pragma once
+
+// Where what does not fit comes from, in the program as it is written: the layer that was built, the stage that gives a size, the
+// value of a name.
+
+#include "dsl/check/expressions/expressions.h"
+
+namespace ltr::check {
+
+/// While it lives, what is said of the sizes that a member is given, a layer or a metric, has a label where it is built.
+class BlameBuilder {
+ public:
+  /// `receiver` is what `site` calls; null, or no member, and nothing is added.
+  BlameBuilder(const Expr* receiver, const CallSite& site);
+  ~BlameBuilder();
+  BlameBuilder(const BlameBuilder&) = delete;
+  BlameBuilder& operator=(const BlameBuilder&) = delete;
+
+ private:
+  const CallSite& site_;
+  std::string name_;
+  std::optional<Span> built_;
+  diagnostics::Sink found_;
+  std::optional<Aside> aside_;
+};
+
+/// Adds where the member is built that is called at `use`, or with what is there, if `is_argument`.
+void label_builder(diagnostics::Diagnostic& diagnostic, Span use, bool is_argument, const Context& cx);
+
+/// Whether the function of a stage, which is written at `place`, takes a record; of a size that it does not take, with a label at
+/// the stage in front of it that gives the size, `window(T)` or `pack(T)`.
+bool fits_record(const FnInfo& fn, const Type& record, Span place, Scope& scope);
+
+/// What a local was given last above `use`, and which of several values it is.
+struct Assigned {
+  const ast::Expr* value = nullptr;               ///< null if that cannot be told
+  Span name;                                      ///< where it is assigned
+  std::optional<size_t> part;                     ///< of `a, b = value`
+  const std::vector<ast::Name>* names = nullptr;  ///< then, all of them
+};
+Assigned find_assigned(const ExprView& local, const Scope& scope);
+
+/// The function that `value` calls first of all to make it, such as `argmax` of `scores.argmax(1)`, also where a local holds it;
+/// empty if it is no call of a name.
+std::string maker_of(const ExprView& value, const Scope& scope);
+
+}  // namespace ltr::check

@@ -1,0 +1,238 @@
+#include "dsl/diagnostics/one_cause.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
+
+// Several messages that one line is the cause of. Which they are is told by their labels: two that point at one declaration, one
+// rule or one hook speak of it.
+namespace ltr::diagnostics {
+
+namespace {
+
+/// The text between two others; empty if they are not there.
+std::string between(const std::string& text, const std::string& begin, const std::string& end) {
+  const size_t at = text.find(begin);
+  if (at == std::string::npos) return "";
+  const size_t from = at + begin.size(), to = text.find(end, from);
+  return to == std::string::npos ? "" : text.substr(from, to - from);
+}
+
+const Label* find_label(const Diagnostic& one, const std::function<bool(const std::string&)>& is_meant) {
+  const auto label = std::ranges::find_if(one.labels, [&](const Label& each) { return is_meant(each.message); });
+  return label != one.labels.end() ? &*label : nullptr;
+}
+
+bool has_place(const Diagnostic& one, Span span) {
+  return one.span == span || std::ranges::any_of(one.labels, [&](const Label& label) { return label.span == span; });
+}
+
+void erase(std::vector<Diagnostic>& told, const std::vector<bool>& is_joined) {
+  std::vector<Diagnostic> out;
+  for (size_t i = 0; i < told.size(); ++i) {
+    if (!is_joined[i]) out.push_back(std::move(told[i]));
+  }
+  told = std::move(out);
+}
+
+/// Drops each message that follows on another one, of which `join` makes a label.
+void join_each(std::vector<Diagnostic>& told, const std::function<bool(const Diagnostic&, Diagnostic&)>& join) {
+  std::vector<bool> is_joined(told.size());
+  for (size_t i = 0; i < told.size(); ++i) {
+    for (size_t j = 0; j < told.size() && !is_joined[i]; ++j) {
+      is_joined[i] = i != j && !is_joined[j] && told[i].span.source == told[j].span.source && join(told[i], told[j]);
+    }
+  }
+  erase(told, is_joined);
+}
+
+/// A word of the language that is given a value is read as that word wherever it was meant as the name.
+bool is_read_as_word(const Diagnostic& one, Diagnostic& named) {
+  if (named.code != Code::E0210 || named.helps.empty() || named.span.begin >= one.span.begin) return false;
+  const std::string word = between(named.message, "`", "`");
+  if (one.code == Code::E0210 && one.message == named.message) {
+    named.label(one.span, "here, too");
+    return true;
+  }
+  return one.code == Code::E0201 && one.message.ends_with("found `" + word + "`");
+}
+
+/// A mesh that has too few places, as it lacks an axis.
+bool is_of_mesh(const Diagnostic& one, Diagnostic& mesh) {
+  if (mesh.code != Code::E0614 || one.code != Code::E0615 || !has_place(one, mesh.span)) return false;
+  mesh.label(one.span, "nor has it an axis `{}`", between(one.message, "no axis `", "`"));
+  return true;
+}
+
+/// A field that the stream of a map lacks, and what is known of its records, too.
+bool is_of_lost_field(const Diagnostic& one, Diagnostic& map) {
+  if (map.code != Code::E0507 || one.code != Code::E0308 || !one.message.starts_with("facts of {")) return false;
+  const std::string field = between(one.message, "} has no `", "`") + ": ";
+  const std::string wanted = between(map.message, " wants {", ", but the stream");
+  const std::string delivered = map.message.substr(map.message.find("but the stream"));
+  const auto holds = [&](const std::string& record, const std::string& before) {
+    return record.starts_with(field) || record.find(before + field) != std::string::npos;
+  };
+  if (!holds(wanted, ", ") || holds(delivered, ", ") || holds(delivered, "{")) return false;
+  map.label(one.span, "nor do the facts have it");
+  return true;
+}
+
+/// A value with dims that is logged, of which the loss is computed that has these dims.
+bool is_of_loss(const Diagnostic& one, Diagnostic& loss) {
+  if (loss.code != Code::E0402 || one.code != Code::E0313 || !one.message.starts_with("`log` takes")) return false;
+  const bool is_same = std::ranges::any_of(one.labels, [&](const Label& label) {
+    return std::ranges::any_of(
+        loss.labels, [&](const Label& own) { return own.span == label.span && own.message == label.message; });
+  });
+  if (is_same) loss.label(one.span, "nor is this one number");
+  return is_same;
+}
+
+/// `vocab == D`, asked for where what begins a list has other dims than those that its elements give.
+bool is_of_list(const Diagnostic& one, Diagnostic& list) {
+  if (list.code != Code::E0316 || one.code != Code::E0303 || one.notes.empty()) return false;
+  const std::string asked = between(one.notes[0], "`", "` is asked for");
+  const size_t equal = asked.find(" == ");
+  if (equal == std::string::npos) return false;
+  const std::string left = asked.substr(0, equal), right = asked.substr(equal + 4);
+  const std::string taken = between(list.message, "maps ", " to "), given = between(list.message, " to ", ", so");
+  const auto ends = [](const std::string& type, const std::string& dim) {
+    return type.ends_with(" " + dim + "]") || type.ends_with("[" + dim + "]");
+  };
+  if (!(ends(taken, left) && ends(given, right)) && !(ends(taken, right) && ends(given, left))) return false;
+  const Label* place = find_label(one, [](const std::string& text) { return text == "required here"; });
+  list.label(place != nullptr ? place->span : one.span, "here `{}` is asked for, too", asked);
+  return true;
+}
+
+/// Several names that one hook does not bring.
+void join_names_of_hook(std::vector<Diagnostic>& told) {
+  constexpr std::string_view kNote = "hooks that bring it: ";
+  const auto hooks_of = [&](const Diagnostic& one) {
+    std::vector<std::string> hooks;
+    for (size_t at = kNote.size(); at < one.notes[0].size();) {
+      const size_t end = std::min(one.notes[0].find(", ", at), one.notes[0].size());
+      hooks.push_back(one.notes[0].substr(at, end - at));
+      at = end + 2;
+    }
+    return hooks;
+  };
+  std::map<Span, std::vector<size_t>> by_hook;
+  for (size_t i = 0; i < told.size(); ++i) {
+    const Label* hook =
+        find_label(told[i], [](const std::string& text) { return text == "this hook does not bring it"; });
+    if (told[i].code == Code::E0301 && hook != nullptr && !told[i].notes.empty() && told[i].notes[0].starts_with(kNote))
+      by_hook[hook->span].push_back(i);
+  }
+  std::vector<bool> is_joined(told.size());
+  for (const auto& [hook, indices] : by_hook) {
+    Diagnostic& whole = told[indices[0]];
+    std::vector<std::string> common = hooks_of(whole), names = {between(whole.message, "no `", "`")};
+    for (const size_t index : indices) {
+      const std::vector<std::string> hooks = hooks_of(told[index]);
+      std::erase_if(common, [&](const std::string& one) { return std::ranges::find(hooks, one) == hooks.end(); });
+    }
+    if (common.empty()) continue;  // They belong into several hooks.
+    for (const size_t index : indices) {
+      if (index == indices[0]) continue;
+      const std::string name = between(told[index].message, "no `", "`");
+      const bool is_new = std::ranges::find(names, name) == names.end();
+      whole.label(told[index].span, "{}", is_new ? "nor `" + name + "`" : "here, too");
+      if (is_new) names.push_back(name);
+      is_joined[index] = true;
+    }
+    if (names.size() == 1) continue;
+    whole.message = "there is no";
+    for (size_t i = 0; i < names.size(); ++i) whole.message += (i == 0 ? " `" : " and no `") + names[i] + "`";
+    whole.message += " here";
+    std::string list;
+    for (const std::string& one : common) list += (list.empty() ? "" : ", ") + one;
+    whole.notes[0] = (names.size() == 2 ? "hooks that bring both: " : "hooks that bring all of them: ") + list;
+  }
+  erase(told, is_joined);
+}
+
+/// What does not fit a type that is declared in one place, which may be the mistake.
+void join_of_declaration(std::vector<Diagnostic>& told) {
+  std::map<Span, size_t> first_of;
+  std::vector<bool> is_joined(told.size());
+  for (size_t i = 0; i < told.size(); ++i) {
+    const Label* declared = find_label(told[i], [](const std::string& text) {
+      return text.find("` is declared ") != std::string::npos && text.ends_with(" here");
+    });
+    if (told[i].severity != Severity::Error || declared == nullptr) continue;
+    const auto [known, is_first] = first_of.try_emplace(declared->span, i);
+    Diagnostic& first = told[known->second];
+    // Of a map it is the stream that may be wrong.
+    // Of a map it is the stream that may be wrong, and facts that a type has not are each a mistake, unless it fits nowhere.
+    const bool is_of_map = told[i].code == Code::E0507 || first.code == Code::E0507;
+    const bool are_facts = told[i].code == Code::E0308 && first.code == Code::E0308;
+    if (is_first || ((is_of_map || are_facts) && told[i].message != first.message)) continue;
+    first.label(told[i].span, "{}", told[i].message == first.message ? "here, too" : "nor here: " + told[i].message);
+    is_joined[i] = true;
+  }
+  erase(told, is_joined);
+}
+
+/// A rule that does not hold with what several experiments or trials give: the use that asks for it is told, once.
+void join_of_rule(std::vector<Diagnostic>& told) {
+  const auto asked_at = [](const Diagnostic& one) {
+    const Label* use = find_label(one, [](const std::string& text) { return text == "by this"; });
+    return use != nullptr ? use->span : one.span;
+  };
+  const auto is_of_experiment = [](const Diagnostic& one) {
+    return one.message.find(" does not hold: experiment `") != std::string::npos;
+  };
+  const auto given = [](const Diagnostic& one) {
+    return one.message.substr(one.message.find(" does not hold: ") + std::string(" does not hold: ").size());
+  };
+  std::map<Span, std::vector<size_t>> by_use;
+  std::map<Span, Span> within;  // of rules that are told with the one before
+  for (const Diagnostic& one : told) {
+    if (one.code != Code::E0319 || !is_of_experiment(one)) continue;
+    for (const Label& label : one.labels) {
+      if (label.message.starts_with("nor `")) within.emplace(label.span, asked_at(one));
+    }
+  }
+  for (size_t i = 0; i < told.size(); ++i) {
+    const bool is_trial = told[i].message.find(" does not hold: a trial may have `") != std::string::npos &&
+                          asked_at(told[i]) != told[i].span;
+    if (told[i].code != Code::E0319 || (!is_of_experiment(told[i]) && !is_trial)) continue;
+    const Span use = asked_at(told[i]);
+    by_use[within.contains(use) ? within.at(use) : use].push_back(i);
+  }
+  std::vector<bool> is_joined(told.size());
+  for (const auto& [use, indices] : by_use) {
+    if (indices.size() == 1) continue;
+    auto best = std::ranges::find_if(indices, [&](size_t index) { return told[index].span == use; });
+    if (best == indices.end())
+      best = std::ranges::find_if(indices, [&](size_t index) { return is_of_experiment(told[index]); });
+    const size_t chosen = best != indices.end() ? *best : indices[0];
+    Diagnostic& whole = told[chosen];
+    if (whole.span != use) {
+      std::erase_if(whole.labels, [](const Label& label) { return label.message == "by this"; });
+      whole.labels.insert(whole.labels.begin(), {std::exchange(whole.span, use), "given here"});
+    }
+    for (const size_t index : indices) {
+      if (index == chosen) continue;
+      is_joined[index] = true;
+      if (!has_place(whole, told[index].span)) whole.label(told[index].span, "and {}", given(told[index]));
+    }
+  }
+  erase(told, is_joined);
+}
+
+}  // namespace
+
+void join_of_one_cause(std::vector<Diagnostic>& told) {
+  join_names_of_hook(told);
+  join_of_declaration(told);
+  join_of_rule(told);
+  for (const auto& join : {is_read_as_word, is_of_mesh, is_of_lost_field, is_of_loss, is_of_list})
+    join_each(told, join);
+}
+
+}  // namespace ltr::diagnostics
