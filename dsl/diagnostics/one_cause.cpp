@@ -37,12 +37,25 @@ void erase(std::vector<Diagnostic>& told, const std::vector<bool>& is_joined) {
   told = std::move(out);
 }
 
-/// Drops each message that follows on another one, of which `join` makes a label.
-void join_each(std::vector<Diagnostic>& told, const std::function<bool(const Diagnostic&, Diagnostic&)>& join) {
+/// What follows on messages with the code `cause`: `join` makes a label there of one that does, and says whether it did.
+struct Rule {
+  Code cause;
+  bool (*join)(const Diagnostic& one, Diagnostic& cause);
+};
+
+/// Drops each message that follows on another one.
+void join_each(std::vector<Diagnostic>& told, const Rule& rule) {
+  std::vector<size_t> causes;  // Mostly none, of many messages.
+  for (size_t i = 0; i < told.size(); ++i) {
+    if (told[i].code == rule.cause) causes.push_back(i);
+  }
+  if (causes.empty()) return;
   std::vector<bool> is_joined(told.size());
   for (size_t i = 0; i < told.size(); ++i) {
-    for (size_t j = 0; j < told.size() && !is_joined[i]; ++j) {
-      is_joined[i] = i != j && !is_joined[j] && told[i].span.source == told[j].span.source && join(told[i], told[j]);
+    for (const size_t j : causes) {
+      if (is_joined[i]) break;
+      is_joined[i] =
+          i != j && !is_joined[j] && told[i].span.source == told[j].span.source && rule.join(told[i], told[j]);
     }
   }
   erase(told, is_joined);
@@ -50,7 +63,7 @@ void join_each(std::vector<Diagnostic>& told, const std::function<bool(const Dia
 
 /// A word of the language that is given a value is read as that word wherever it was meant as the name.
 bool is_read_as_word(const Diagnostic& one, Diagnostic& named) {
-  if (named.code != Code::E0210 || named.helps.empty() || named.span.begin >= one.span.begin) return false;
+  if (named.helps.empty() || named.span.begin >= one.span.begin) return false;
   const std::string word = between(named.message, "`", "`");
   if (one.code == Code::E0210 && one.message == named.message) {
     named.label(one.span, "here, too");
@@ -61,14 +74,14 @@ bool is_read_as_word(const Diagnostic& one, Diagnostic& named) {
 
 /// A mesh that has too few places, as it lacks an axis.
 bool is_of_mesh(const Diagnostic& one, Diagnostic& mesh) {
-  if (mesh.code != Code::E0614 || one.code != Code::E0615 || !has_place(one, mesh.span)) return false;
+  if (one.code != Code::E0615 || !has_place(one, mesh.span)) return false;
   mesh.label(one.span, "nor has it an axis `{}`", between(one.message, "no axis `", "`"));
   return true;
 }
 
 /// A field that the stream of a map lacks, and what is known of its records, too.
 bool is_of_lost_field(const Diagnostic& one, Diagnostic& map) {
-  if (map.code != Code::E0507 || one.code != Code::E0308 || !one.message.starts_with("facts of {")) return false;
+  if (one.code != Code::E0308 || !one.message.starts_with("facts of {")) return false;
   const std::string field = between(one.message, "} has no `", "`") + ": ";
   const std::string wanted = between(map.message, " wants {", ", but the stream");
   const std::string delivered = map.message.substr(map.message.find("but the stream"));
@@ -82,7 +95,7 @@ bool is_of_lost_field(const Diagnostic& one, Diagnostic& map) {
 
 /// A value with dims that is logged, of which the loss is computed that has these dims.
 bool is_of_loss(const Diagnostic& one, Diagnostic& loss) {
-  if (loss.code != Code::E0402 || one.code != Code::E0313 || !one.message.starts_with("`log` takes")) return false;
+  if (one.code != Code::E0313 || !one.message.starts_with("`log` takes")) return false;
   const bool is_same = std::ranges::any_of(one.labels, [&](const Label& label) {
     return std::ranges::any_of(
         loss.labels, [&](const Label& own) { return own.span == label.span && own.message == label.message; });
@@ -93,7 +106,7 @@ bool is_of_loss(const Diagnostic& one, Diagnostic& loss) {
 
 /// `vocab == D`, asked for where what begins a list has other dims than those that its elements give.
 bool is_of_list(const Diagnostic& one, Diagnostic& list) {
-  if (list.code != Code::E0316 || one.code != Code::E0303 || one.notes.empty()) return false;
+  if (one.code != Code::E0303 || one.notes.empty()) return false;
   const std::string asked = between(one.notes[0], "`", "` is asked for");
   const size_t equal = asked.find(" == ");
   if (equal == std::string::npos) return false;
@@ -166,7 +179,6 @@ void join_of_declaration(std::vector<Diagnostic>& told) {
     if (told[i].severity != Severity::Error || declared == nullptr) continue;
     const auto [known, is_first] = first_of.try_emplace(declared->span, i);
     Diagnostic& first = told[known->second];
-    // Of a map it is the stream that may be wrong.
     // Of a map it is the stream that may be wrong, and facts that a type has not are each a mistake, unless it fits nowhere.
     const bool is_of_map = told[i].code == Code::E0507 || first.code == Code::E0507;
     const bool are_facts = told[i].code == Code::E0308 && first.code == Code::E0308;
@@ -231,8 +243,12 @@ void join_of_one_cause(std::vector<Diagnostic>& told) {
   join_names_of_hook(told);
   join_of_declaration(told);
   join_of_rule(told);
-  for (const auto& join : {is_read_as_word, is_of_mesh, is_of_lost_field, is_of_loss, is_of_list})
-    join_each(told, join);
+  constexpr Rule kRules[] = {{Code::E0210, is_read_as_word},
+                             {Code::E0614, is_of_mesh},
+                             {Code::E0507, is_of_lost_field},
+                             {Code::E0402, is_of_loss},
+                             {Code::E0316, is_of_list}};
+  for (const Rule& rule : kRules) join_each(told, rule);
 }
 
 }  // namespace ltr::diagnostics
