@@ -99,17 +99,19 @@ class Calls {
     const Symbol* symbol = ref != nullptr ? cx_.graph.find(module_, ref->name.text) : nullptr;
     if (symbol == nullptr) return {};
     if (symbol->fn != nullptr) {
-      const FnInfo& fn = fn_of(cx_, *symbol);
+      // One that nothing calls is hidden by a local here.
+      const auto known = cx_.declared.fns.find(symbol->fn);
       // Of the sides of a loss W0414 speaks.
-      if (library::is_loss(fn.id)) return {};
-      return {symbol->name, &fn.params, {}, false, cx_.graph.modules[symbol->module].is_library};
+      if (known == cx_.declared.fns.end() || library::is_loss(known->second->id)) return {};
+      return {symbol->name, &known->second->params, {}, false, cx_.graph.modules[symbol->module].is_library};
     }
     const bool builds_layer = symbol->kind == SymbolKind::Block || symbol->kind == SymbolKind::Metric;
     if (!builds_layer && symbol->kind != SymbolKind::Model && symbol->kind != SymbolKind::Data &&
         symbol->kind != SymbolKind::Callback)
       return {};
-    return {
-        symbol->name, &object_of(cx_, *symbol).params, {}, builds_layer, cx_.graph.modules[symbol->module].is_library};
+    const auto known = cx_.declared.objects.find(symbol->decl);
+    if (known == cx_.declared.objects.end()) return {};
+    return {symbol->name, &known->second->params, {}, builds_layer, cx_.graph.modules[symbol->module].is_library};
   }
 
   void take(const ast::Call& call, const ast::Expr* piped) {

@@ -134,7 +134,9 @@ bool draws_together(Context& cx, const ast::Expr& value) {
   const auto* called = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
   if (called == nullptr) return false;
   const Symbol* symbol = cx.graph.find(cx.graph.module_of(called->name.span.source), called->name.text);
-  return symbol != nullptr && symbol->kind == SymbolKind::Op && library::is_augmentation(fn_of(cx, *symbol).id);
+  const auto known =
+      symbol != nullptr && symbol->kind == SymbolKind::Op ? cx.declared.fns.find(symbol->fn) : cx.declared.fns.end();
+  return known != cx.declared.fns.end() && library::is_augmentation(known->second->id);
 }
 
 /// Whether W0514 says of what is called there that it is varied apart from what belongs to it.
