@@ -15,15 +15,6 @@
 // and of two with one name at most too little.
 namespace ltr::check {
 
-const std::vector<ast::Item>* items_in(const ast::Decl& decl) {
-  if (const auto* block = decl.get<ast::Block>()) return &block->items;
-  if (const auto* model = decl.get<ast::Model>()) return &model->items;
-  if (const auto* metric = decl.get<ast::Metric>()) return &metric->items;
-  if (const auto* data = decl.get<ast::Data>()) return &data->items;
-  if (const auto* callback = decl.get<ast::Callback>()) return &callback->items;
-  return nullptr;
-}
-
 namespace {
 
 /// What a body assigns, in order; of the names that take a tuple apart mostly only where all of them are meant.

@@ -22,7 +22,7 @@ const ast::FieldType* declared_field(const std::string& name, const Scope& scope
   return found;
 }
 
-/// The function of the declaration around, or of the file, that is called by this name; null if there is none.
+/// The function of the declaration around that is called by this name; null if there is none.
 const FnInfo* called_fn(const std::string& name, const Scope& scope) {
   if (scope.owner != nullptr) {
     if (const auto fn = scope.owner->fns.find(name); fn != scope.owner->fns.end()) return &*fn->second;

@@ -6,8 +6,7 @@
 
 namespace ltr::check {
 
-/// Adds that a value has its type from a field of a record, a state or the result of a function, where that is written in one
-/// place. `name` is the field, where `value` is made of one.
+/// Adds that a value has its type from a field of a record, a state or the result of a function, where that is written in one place.
 void label_declared(diagnostics::Diagnostic& diagnostic, const ExprView& value, const Scope& scope);
 
 /// The same of the field `name`, of which facts are asked.

@@ -121,10 +121,6 @@ Expr slice_list(Expr list, const ast::IndexItem& item, Span span, Scope& scope) 
                  {cx.keep(std::move(whole)), cx.keep(bounds.first), cx.keep(bounds.end)});
 }
 
-}  // namespace
-
-namespace {
-
 /// What to do about a tuple of which dims are taken: one of two results in the other's place, or both as one.
 void help_of_tuple(diagnostics::Diagnostic& diagnostic, const ExprView& tuple, const Scope& scope) {
   diagnostic.label(tuple.span, "{}", scope.cx.text(tuple.type));

@@ -4,6 +4,7 @@
 
 #include "dsl/ast/walk.h"
 #include "dsl/check/declarations/declarations.h"
+#include "dsl/check/declarations/items.h"
 
 namespace ltr::check {
 
@@ -44,19 +45,10 @@ struct FindAssigned {
   void operator()(const auto&) {}
 };
 
-const std::vector<ast::Item>* items_around(const Scope& scope) {
-  const ast::Decl* decl = scope.owner != nullptr ? scope.owner->decl : nullptr;
-  if (decl == nullptr) return nullptr;
-  if (const auto* block = decl->get<ast::Block>()) return &block->items;
-  if (const auto* model = decl->get<ast::Model>()) return &model->items;
-  if (const auto* metric = decl->get<ast::Metric>()) return &metric->items;
-  if (const auto* data = decl->get<ast::Data>()) return &data->items;
-  return nullptr;
-}
-
 /// A member below the place where it is read; those that functions read may stand anywhere.
 const ast::Name* find_late_member(const ast::Name& name, const Scope& scope) {
-  const std::vector<ast::Item>* items = items_around(scope);
+  const ast::Decl* decl = scope.owner != nullptr ? scope.owner->decl : nullptr;
+  const std::vector<ast::Item>* items = decl != nullptr ? items_in(*decl) : nullptr;
   if (items == nullptr || (scope.place != Place::Member && scope.place != Place::Data)) return nullptr;
   for (const ast::Item& item : *items) {
     const auto* let = item.get<ast::Let>();

@@ -6,6 +6,7 @@
 
 #include "dsl/ast/walk.h"
 #include "dsl/check/declarations/declarations.h"
+#include "dsl/check/declarations/items.h"
 
 namespace ltr::check {
 
@@ -21,18 +22,10 @@ const ObjectInfo* object_around(Span place, const Context& cx) {
   return nullptr;
 }
 
-const std::vector<ast::Item>* items_of(const ast::Decl* decl) {
-  if (decl == nullptr) return nullptr;
-  if (const auto* block = decl->get<ast::Block>()) return &block->items;
-  if (const auto* model = decl->get<ast::Model>()) return &model->items;
-  if (const auto* metric = decl->get<ast::Metric>()) return &metric->items;
-  if (const auto* data = decl->get<ast::Data>()) return &data->items;
-  return nullptr;
-}
-
 /// What the member `name` of an object is given where it is declared.
 std::optional<Span> built_at(const ObjectInfo* object, const std::string& name, const Context& cx) {
-  const std::vector<ast::Item>* items = object != nullptr ? items_of(object->decl) : nullptr;
+  const std::vector<ast::Item>* items =
+      object != nullptr && object->decl != nullptr ? items_in(*object->decl) : nullptr;
   if (items == nullptr || cx.graph.modules[object->module].is_library) return std::nullopt;
   for (const ast::Item& item : *items) {
     const auto* member = item.get<ast::Member>();
@@ -119,7 +112,7 @@ const ast::Expr* sizing_stage(const ast::Expr& stream, const std::vector<ast::It
 /// Adds the stage in front of the one whose function is at `function` that gives the size which is not wanted.
 void label_stage(diagnostics::Diagnostic& diagnostic, Span function, const Scope& scope) {
   const ast::Decl* decl = scope.owner != nullptr ? scope.owner->decl : nullptr;
-  const std::vector<ast::Item>* items = items_of(decl);
+  const std::vector<ast::Item>* items = decl != nullptr ? items_in(*decl) : nullptr;
   if (items == nullptr) return;
   FindInput find{.function = function};
   find(*decl);
