@@ -14,7 +14,7 @@ bool is_copy(const ir::Function& left, const ir::Function& right) {
   return left.body.ops[0].loc.span == right.body.ops[0].loc.span;
 }
 
-diagnostics::Diagnostic misfit_of(const Misfit& misfit) {
+diagnostics::Diagnostic misfit_of(const Misfit& misfit, const Findings& findings) {
   const library::Function &taker = library::info(misfit.taker), &given = library::info(misfit.given.function);
   const std::string taken(taker.name), name(given.name);
   const bool is_masked = given.draws == library::Draws::InTraining;
@@ -30,7 +30,9 @@ diagnostics::Diagnostic misfit_of(const Misfit& misfit) {
         .help("give it what the last layer gives, without `{}`", name);
     return diagnostic;
   }
-  if (misfit.is_wanted) {
+  if (misfit.is_wanted && misfit.are_exchanged) {
+    diagnostic.help("the two are exchanged: `{}({}(…), …)`, what is trained first", taken, name);
+  } else if (misfit.is_wanted) {
     diagnostic.note("only the first argument of `{}` are logarithms", taken)
         .help("{}", misfit.given.function == library::Id::LogSoftmax ? "`softmax` in the place of `log_softmax`"
                                                                      : "`softmax` between them");
@@ -39,6 +41,10 @@ diagnostics::Diagnostic misfit_of(const Misfit& misfit) {
     diagnostic.help("the two are exchanged: `{}(log_softmax(…), softmax(…))`, what is trained first", taken);
   } else if (misfit.given.function == library::Id::LogSoftmax) {
     diagnostic.help("`softmax` in the place of `log_softmax`");
+  } else if (taker.takes_probs && findings.class_scores.contains(misfit.given.span)) {
+    diagnostic.help(
+        "they are scores of classes, as `cross_entropy` takes them: `softmax(…, 1)`, of one class `softmax(…, 1)[:, "
+        "1]`");
   } else if (taker.takes_probs) {
     diagnostic.help("`sigmoid` between them{}",
                     misfit.taker == library::Id::Bce ? ", or `bce_with_logits` of the scores themselves" : "");
@@ -81,7 +87,7 @@ void check_activations(const Findings& findings, Sink& sink) {
     const bool is_masked = library::info(one.given.function).draws == library::Draws::InTraining;
     const Span place = library::info(one.taker).takes_scores() || is_masked ? one.given.span : one.span;
     const library::Id taker = is_masked ? library::Id::None : one.taker;
-    const auto [told, is_new] = misfits.try_emplace({place, taker}, misfit_of(one));
+    const auto [told, is_new] = misfits.try_emplace({place, taker}, misfit_of(one, findings));
     if (!is_new) told->second.label(one.span, "`{}` takes it, too", library::info(one.taker).name);
   }
   for (auto& [place, diagnostic] : misfits) sink.report(std::move(diagnostic));

@@ -99,6 +99,12 @@ struct SecondOwner {
   OwnerId owner = 0;
 };
 
+/// What an optimizer is given beside others, and a `freeze` holds: one weight of it.
+struct FrozenPart {
+  WeightUse weight;
+  OwnerId owner = 0;
+};
+
 /// A pattern of an `init` or a group, and the weights that it may choose from.
 struct Pattern {
   Span span;
@@ -116,6 +122,7 @@ struct Findings {
   std::vector<Update> updates;
   std::vector<Doubled> doubled;
   std::vector<Misfit> misfits;
+  std::set<Span> class_scores;  ///< made there, `cross_entropy` takes them
   std::vector<MixedSamples> mixed_samples;
   std::vector<Sides> sides;
   std::vector<UnlikeAverage> averages;
@@ -125,6 +132,7 @@ struct Findings {
   std::vector<Draw> draws;
   std::vector<MetricUse> metrics;
   std::vector<SecondOwner> second_owners;
+  std::vector<FrozenPart> frozen_parts;
   std::vector<Span> statistics;  ///< BatchNorm in a train step
   std::vector<Pattern> patterns;
   std::set<Span> cut;      ///< the functions that were not followed to their end

@@ -16,6 +16,7 @@ struct Weight {
   bool is_used = false;         ///< read somewhere, in evaluation too
   bool is_read_frozen = false;  ///< in a train step, within `frozen`
   bool is_averaged = false;     ///< written by `ema_update`
+  Span averaged_at;             ///< and where
   bool is_frozen = false;       ///< by the `freeze` of a `from`: no optimizer owns it
 };
 

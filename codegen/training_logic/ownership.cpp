@@ -127,9 +127,18 @@ void check_use(const Owner& owner, OwnerId id, const Findings& findings, Sink& s
     diagnostics::Diagnostic diagnostic = diag::optimizer_unused(owner.span, owner.name);
     const bool is_manual = std::any_of(findings.updates.begin(), findings.updates.end(),
                                        [](const Update& update) { return update.owner == 0; });
+    // One loss that names the optimizer of another one.
+    const auto is_meant_for_it = [&](const Update& update) {
+      return std::ranges::any_of(update.loss.paths, [&](const auto& one) { return one.first.to.owner == id; }) &&
+             std::ranges::count(findings.updates, update.owner, &Update::owner) > 1;
+    };
     if (owner.prepared) diagnostic.label(*owner.prepared, "its gradients are looked at here");
     if (is_manual) {
       diagnostic.help("`{}.step()` behind `backward` moves its weights", owner.name);
+    } else if (const auto meant = std::ranges::find_if(findings.updates, is_meant_for_it);
+               meant != findings.updates.end()) {
+      diagnostic.label(meant->loss_span, "this loss reaches its weights")
+          .help("did you mean `with {}` there?", owner.name);
     } else {
       diagnostic.help("`minimize LOSS with {}`, or take it away", owner.name);
     }
@@ -211,6 +220,19 @@ void check_reached_weights(const Object& object, const Findings& findings, const
   for (auto& [name, diagnostic] : told) sink.report(std::move(diagnostic));
 }
 
+/// W0408: what an optimizer is given beside others, and `freeze` keeps as it is. Of one that is given nothing else E0403 speaks.
+void check_frozen_parts(const Object& object, const Findings& findings, const Heap& heap, Sink& sink) {
+  std::set<Span> seen;
+  for (const FrozenPart& one : findings.frozen_parts) {
+    const Owner& owner = heap.owners[one.owner];
+    const Scope& place = one.weight.scope;
+    if (owner.weights.empty() || place.root != object.scope.root || !seen.insert(one.weight.span).second) continue;
+    sink.report(diag::never_trained(one.weight.span, shown_path(place.path), owner.name)
+                    .note("its `freeze` keeps all of it as it was loaded")
+                    .help("take it out of the optimizer, or the `freeze` away"));
+  }
+}
+
 /// W0407: of a list, tuple or record of layers one that no step reads, where others are. Of whole members names tell.
 void check_unread_weights(const ModelTrace& model, const Findings& findings, const Heap& heap, Sink& sink) {
   const bool is_known =
@@ -268,6 +290,51 @@ const Owner* misplaced_owner(const std::string& path, const Object& object, cons
   return found;
 }
 
+/// The weights of the model below `path`.
+std::vector<const Weight*> weights_below(const std::string& path, const Object& object, const Heap& heap) {
+  const Scope place{object.scope.root, path};
+  std::vector<const Weight*> found;
+  for (const Weight& weight : heap.weights) {
+    if (std::ranges::any_of(weight.places, [&](const Scope& one) { return place.holds(one); }))
+      found.push_back(&weight);
+  }
+  return found;
+}
+
+/// Of a member that no train step reads, beside one of the same block that is trained: it is meant to follow that one. False if
+/// there is none, or several.
+bool help_of_average(diagnostics::Diagnostic& diagnostic, const std::string& member, const Object& object,
+                     const Heap& heap) {
+  const auto block_of = [&](const std::string& path) {
+    const auto found = std::ranges::find_if(
+        heap.objects, [&](const Object& one) { return one.scope.root == object.scope.root && one.scope.path == path; });
+    return found == heap.objects.end() ? "" : found->name;
+  };
+  const std::vector<const Weight*> own = weights_below(member, object, heap);
+  const std::string block = block_of(member);
+  const bool is_idle = std::ranges::none_of(own, [](const Weight* one) { return one->is_read || one->is_read_frozen; });
+  if (!is_idle || block.empty()) return false;
+  std::string source;
+  std::optional<Span> swapped;
+  for (const auto& [name, span] : object.spans) {
+    if (name == member || block_of(name) != block) continue;
+    const std::vector<const Weight*> weights = weights_below(name, object, heap);
+    if (std::ranges::none_of(weights, [](const Weight* one) { return one->owner != 0; })) continue;
+    if (!source.empty()) return false;
+    source = name;
+    const auto moved = std::ranges::find_if(weights, &Weight::is_averaged);
+    if (moved != weights.end()) swapped = (*moved)->averaged_at;
+  }
+  if (source.empty()) return false;
+  if (swapped)
+    diagnostic.label(*swapped, "moves `{}`, its first", source)
+        .help("did you mean `ema_update({}, {}, …)`?", member, source);
+  else
+    diagnostic.help("add `{}.weights` to an optimizer; the average of `{}` is moved by `ema_update({}, {}, …)`", member,
+                    source, member, source);
+  return true;
+}
+
 /// E0404 of an optimizer that names the wrong member: that nothing is minimized with it follows.
 void report_misplaced(diagnostics::Diagnostic diagnostic, const Owner& owner, const std::string& code, const Heap& heap,
                       Sink& sink) {
@@ -315,6 +382,7 @@ void check_ownership(const ModelTrace& model, const Findings& findings, const He
   const auto is_second = [](const diagnostics::Diagnostic& one) { return one.code == diagnostics::Code::E0310; };
   if (!findings.second_owners.empty() || std::ranges::any_of(sink.reported(), is_second)) return;
   if (!model.train_has_error && !is_misnamed) check_reached_weights(object, findings, heap, sink);
+  check_frozen_parts(object, findings, heap, sink);
   check_unread_weights(model, findings, heap, sink);
   Part all;
   for (const Weight& weight : heap.weights) {
@@ -356,11 +424,12 @@ void check_ownership(const ModelTrace& model, const Findings& findings, const He
     if (paths.size() > 1) {
       for (size_t i = 1; i < paths.size(); ++i) diagnostic.note("nor those of `{}`", shown_path(paths[i]));
       diagnostic.help("`{}.weights` are all of them", member);
-    } else if (is_weight && path == member)
+    } else if (is_weight && path == member) {
       diagnostic.help("add `{}` to an optimizer; what is not trained is a `buffer`", code);
-    else
+    } else if (path != member || !help_of_average(diagnostic, member, object, heap)) {
       diagnostic.help("add `{}` to an optimizer; what only serves others is used as `frozen({})(x)`",
                       is_weight ? code : code + ".weights", code);
+    }
     sink.report(std::move(diagnostic));
   }
 }

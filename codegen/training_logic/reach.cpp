@@ -83,11 +83,11 @@ void check_one(const Update& update, const Findings& findings, const Heap& heap,
   if (!is_backward && (heap.owners[update.owner].is_unknown || heap.owners[update.owner].is_contested)) return;
   const bool reaches = is_backward ? !update.loss.paths.empty() : reaches_owner(update);
   if (reaches) {
-    if (update.loss.lost_term) {
-      sink.report(
-          diag::lost_term(update.loss.lost_term->span, update.loss.lost_term->by)
-              .label(update.loss_span, "the loss is a sum with it")
-              .help("compute it from the values before {}, or take it out of the loss", update.loss.lost_term->by));
+    if (const auto& lost = update.loss.lost_term) {
+      const std::string from = lost->is_meant ? "outside of" : "from the values before";
+      sink.report(diag::lost_term(lost->span, lost->by)
+                      .label(update.loss_span, "the loss is a sum with it")
+                      .help("compute it {} {}, or take it out of the loss", from, lost->by));
     }
     return;
   }

@@ -30,6 +30,7 @@ bool is_below_zero(const ir::Constant& constant) {
 void Trace::look_at_activation(Id taker, const ir::Op& op, Frame& frame) {
   if (op.operands.empty()) return;
   const Activation& before = use(op.operands[0], frame).activation;
+  if (taker == Id::CrossEntropy) findings.class_scores.insert(before.span);
   const library::Function& function = library::info(taker);
   const bool is_spoilt = library::info(before.function).spoils_scores;
   const bool is_score = library::info(before.function).gives_scores || is_spoilt;
@@ -43,9 +44,12 @@ void Trace::look_at_activation(Id taker, const ir::Op& op, Frame& frame) {
   // Its second argument are probabilities; of two that are exchanged the first one is told.
   const bool are_exchanged = is_no_logarithm && has_logs_second(op, frame);
   if (taker == Id::KlDiv && op.operands.size() > 1 && !frame.function->is_library && !are_exchanged) {
-    const Activation& wanted = use(op.operands[1], frame).activation;
+    const Value &first = use(op.operands[0], frame), &second = use(op.operands[1], frame);
+    const Activation& wanted = second.activation;
+    const bool is_trained_second = !first.is_unknown && first.paths.empty() && !second.paths.empty();
     if (library::info(wanted.function).gives_scores || wanted.function == Id::LogSoftmax)
-      findings.misfits.push_back({written_span(op, 1, frame), taker, wanted, false, true});
+      findings.misfits.push_back(
+          {written_span(op, 1, frame), taker, wanted, wanted.function == Id::LogSoftmax && is_trained_second, true});
   }
   if (!function.refuses_behind(before.function)) return;
   // Within a metric the mistake is what it was given.
@@ -147,9 +151,12 @@ void Trace::take_sign(const ir::Op& op, const Operands& operands, Value& value, 
     take(0);
     turn(0);
   }
-  const bool are_both = operands.size() == 2 && operands[0]->loss != Id::None && operands[1]->loss != Id::None;
-  if (op.function == Id::Add && are_both && operands[0]->negated.has_value() == operands[1]->negated.has_value())
-    take(0);
+  if (op.function == Id::Add && operands.size() == 2) {
+    const bool is_first = operands[0]->loss != Id::None, is_second = operands[1]->loss != Id::None;
+    const bool are_alike = operands[0]->negated.has_value() == operands[1]->negated.has_value();
+    // Beside a loss that is added as it is, all that is added is a cost.
+    if (are_alike && (is_first || is_second)) take(is_first ? 0 : 1);
+  }
   if ((op.function != Id::Mul && op.function != Id::Div) || operands.size() != 2) return;
   for (size_t i = 0; i < 2; ++i) {
     const Value& factor = *operands[1 - i];

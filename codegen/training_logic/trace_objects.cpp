@@ -135,6 +135,7 @@ Value Trace::weights(const ir::Op& op, Frame& frame) {
       const Value& part = use(id, frame);
       value.is_unknown = value.is_unknown || part.is_unknown;
       value.weights.insert(value.weights.end(), part.weights.begin(), part.weights.end());
+      value.frozen.insert(value.frozen.end(), part.frozen.begin(), part.frozen.end());
     }
     return value;
   }
@@ -146,6 +147,12 @@ Value Trace::weights(const ir::Op& op, Frame& frame) {
   if (!of.scope) return Value::unknown();
   value.weights = heap_.weights_at(*of.scope, user_span(op, frame));
   for (WeightUse& use : value.weights) use.is_part = op.find("part") != nullptr;
+  if (!value.weights.empty()) return value;
+  const auto held = std::ranges::find_if(heap_.weights, [&](const Weight& weight) {
+    return std::ranges::any_of(weight.places, [&](const Scope& place) { return of.scope->holds(place); });
+  });
+  if (held != heap_.weights.end())
+    value.frozen.push_back({WeightId(held - heap_.weights.begin()), *of.scope, user_span(op, frame)});
   return value;
 }
 
@@ -225,6 +232,7 @@ Value Trace::made_optimizer(const ir::Op& op, Frame& frame) {
       break;
     }
   }
+  for (const WeightUse& one : weights.frozen) findings.frozen_parts.push_back({one, id});
   note_groups(op, groups, weights);
   Value value;
   value.optimizer = id;

@@ -30,6 +30,16 @@ bool is_comparison(Id function) {
   return function == Id::Lt || function == Id::Le || function == Id::Gt || function == Id::Ge;
 }
 
+/// Whether a term of a loss lies wholly in a `no_grad` that was meant for a part of it: it has a weight, as what trains has, and
+/// hangs on what the others train. What only corrects the number that is shown has none.
+bool is_lost_share(const Value& term, const Value& other) {
+  if (!term.is_share) return false;
+  return std::ranges::any_of(term.cuts, [&](const auto& cut) {
+    return cut.first != 0 && cut.second.by == "`no_grad`" &&
+           std::ranges::any_of(other.paths, [&](const auto& path) { return path.first.to.owner == cut.first; });
+  });
+}
+
 /// `value` as what a type says it is: its parts hang on all that it hangs on.
 Value shaped(const Value& whole, const ir::Type& type, const Cut& cut) {
   Value value = whole;
@@ -203,7 +213,10 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
   Operands operands;
   for (const ir::ValueId id : op.operands) operands.push_back(&use(id, frame));
   if (op.function == Id::EmaUpdate && !operands.empty()) {
-    for (const WeightUse& one : weights_in(*operands[0], op.loc.span)) heap_.weights[one.weight].is_averaged = true;
+    for (const WeightUse& one : weights_in(*operands[0], op.loc.span)) {
+      heap_.weights[one.weight].is_averaged = true;
+      heap_.weights[one.weight].averaged_at = op.loc.span;
+    }
     if (operands.size() > 1) look_at_average(op, *operands[0], *operands[1], frame);
     return {};
   }
@@ -239,6 +252,7 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
   if ((op.function == Id::Mul || op.function == Id::Div) && operands.size() == 2 && is_number(0) != is_number(1)) {
     const Activation& before = operands[is_number(0) ? 1 : 0]->activation;
     if (before.function == Id::Softmax || library::info(before.function).gives_scores) value.activation = before;
+    value.is_share = op.function == Id::Mul;
   }
   if (function.gives_probs || function.gives_scores || function.spoils_scores) value.activation = {op.function, span};
   if (op.function == Id::Log && operands[0]->activation.function == Id::Softmax)
@@ -250,9 +264,12 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
       const Value &term = *operands[i], &other = *operands[1 - i];
       if (term.lost_term) value.lost_term = term.lost_term;
       if (term.is_unknown || !term.paths.empty() || term.cuts.empty() || other.paths.empty()) continue;
-      const bool is_meant =
-          std::any_of(term.cuts.begin(), term.cuts.end(), [](const auto& one) { return one.second.is_meant; });
-      if (!is_meant) value.lost_term = Cut{written_span(op, i, frame), term.cuts.begin()->second.by, false};
+      const bool is_meant = std::ranges::any_of(term.cuts, [](const auto& one) { return one.second.is_meant; });
+      if (!is_meant) {
+        value.lost_term = Cut{written_span(op, i, frame), term.cuts.begin()->second.by, false};
+      } else if (is_lost_share(term, other)) {
+        value.lost_term = Cut{written_span(op, i, frame), "`no_grad`", true};
+      }
     }
   }
   if (op.results.empty()) return value;

@@ -96,6 +96,7 @@ Value join(const Value& left, const Value& right) {
   value.reached = left.reached;
   value.reached.insert(right.reached);
   if (left.lost_term && right.lost_term) value.lost_term = left.lost_term;
+  value.is_share = left.is_share && right.is_share;
   if (left.negated.has_value() == right.negated.has_value() && right.loss != library::Id::None) {
     value.loss = left.loss;
     value.negated = left.negated;

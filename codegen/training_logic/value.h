@@ -106,13 +106,15 @@ struct Value {
   boost::container::flat_set<Snapshot> leaves;    ///< it is a weight, or a view of one
   WeightSet reached;                              ///< by gradients
   std::optional<Cut> lost_term;                   ///< a term of this sum has no gradient
-  library::Id loss = library::Id::None;           ///< it is this loss of the library, or a sum or share of such losses
-  std::optional<Span> negated;                    ///< where that is taken with a minus
-  std::string negated_name;                       ///< and what the program calls what stands behind the minus
-  Activation activation;           ///< what was applied last: an activation, or a layer that gives scores
-  std::vector<WeightUse> weights;  ///< of type weights; or the one weight it is
-  std::vector<uint32_t> closures;  ///< the function it may be: indices into `Trace::closures`
-  std::vector<ObjectId> objects;   ///< the block, model … it may be
+  bool is_share = false;                          ///< a number times something, as terms of a loss are weighted
+  library::Id loss = library::Id::None;  ///< it is this loss of the library, or a share of it, or a sum with it
+  std::optional<Span> negated;           ///< where that is taken with a minus
+  std::string negated_name;              ///< and what the program calls what stands behind the minus
+  Activation activation;                 ///< what was applied last: an activation, or a layer that gives scores
+  std::vector<WeightUse> weights;        ///< of type weights; or the one weight it is
+  std::vector<WeightUse> frozen;         ///< of type weights: of each place whose weights all stay as they are, one
+  std::vector<uint32_t> closures;        ///< the function it may be: indices into `Trace::closures`
+  std::vector<ObjectId> objects;         ///< the block, model … it may be
   std::optional<OwnerId> optimizer;
   const ir::Op* group = nullptr;  ///< of an optimizer: where it is made
   std::optional<Scope> scope;

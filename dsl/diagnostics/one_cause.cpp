@@ -121,6 +121,36 @@ bool is_of_list(const Diagnostic& one, Diagnostic& list) {
   return true;
 }
 
+/// Messages of one code that point at one place with the same words: the first is told, with `told_with` of each other one.
+void join_of_place(std::vector<Diagnostic>& told, Code code, std::string_view words,
+                   std::string (*told_with)(const Diagnostic& one, const Diagnostic& first)) {
+  std::map<Span, std::vector<size_t>> by_place;
+  for (size_t i = 0; i < told.size(); ++i) {
+    if (told[i].code != code) continue;
+    const Label* place = find_label(told[i], [&](const std::string& text) { return text == words; });
+    if (place != nullptr) by_place[place->span].push_back(i);
+  }
+  std::vector<bool> is_joined(told.size());
+  for (auto& [place, indices] : by_place) {
+    std::ranges::stable_sort(indices, {}, [&](size_t index) { return told[index].span.begin; });
+    Diagnostic& first = told[indices[0]];
+    for (const size_t index : indices) {
+      if (told[index].span.begin == first.span.begin) continue;
+      first.label(told[index].span, "{}", told_with(told[index], first));
+      is_joined[index] = true;
+    }
+  }
+  erase(told, is_joined);
+}
+
+/// Stages of several streams that all stand behind one `collate`.
+std::string told_with_stage(const Diagnostic& one, const Diagnostic& first) {
+  return one.message == first.message ? "here, too" : "nor here: " + one.message;
+}
+
+/// Parts of one tensor that was cut along the wrong axis.
+std::string told_with_part(const Diagnostic&, const Diagnostic&) { return "nor does it fit here"; }
+
 /// Several names that one hook does not bring.
 void join_names_of_hook(std::vector<Diagnostic>& told) {
   constexpr std::string_view kNote = "hooks that bring it: ";
@@ -249,6 +279,8 @@ void join_of_one_cause(std::vector<Diagnostic>& told) {
                              {Code::E0402, is_of_loss},
                              {Code::E0316, is_of_list}};
   for (const Rule& rule : kRules) join_each(told, rule);
+  join_of_place(told, Code::E0322, "batches are made here", told_with_stage);
+  join_of_place(told, Code::E0303, "cuts the first axis", told_with_part);
 }
 
 }  // namespace ltr::diagnostics

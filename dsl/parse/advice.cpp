@@ -318,12 +318,26 @@ bool is_in_condition(Iter start, Iter at) {
   return at->kind == K::If || at->kind == K::While;
 }
 
+/// `for i in 0 .. n: h = …`, `if c: h = …`: a body in the same line, without braces.
+bool help_of_body(const State& state, Iter start, Iter at, diagnostics::Diagnostic& diagnostic) {
+  constexpr KindSet kHeads = {K::For, K::If, K::While};
+  const auto ends = [](const auto& token) { return token.kind == K::Newline || token.kind == K::OpenBrace; };
+  // `for i in 0:n { … }` has its braces.
+  const bool has_body = kHeads.has(start->kind) && at->kind == K::Colon && std::next(at)->kind != K::Newline &&
+                        std::find_if(at, start + (state.limit_ - start), ends)->kind == K::Newline;
+  if (!has_body) return false;
+  const Span head = state.span(start, at);
+  diagnostic.help("a body stands in braces: `{} { … }`", state.text().substr(head.begin, head.end - head.begin));
+  return true;
+}
+
 /// What one statement does not do. False if it is none.
 bool help_in_statement(const State& state, Level level, Iter start, Iter at, diagnostics::Diagnostic& diagnostic) {
   if (level == Level::Statement && start->kind == K::Const && at == std::next(start)) {
     const Span gone = {start->span.source, start->span.begin, at->span.begin};
     diagnostic.help("a local needs no `const`: `{} = …`", state.text(*at)).fix(gone, "");
-  } else if (start->kind == K::Log && help_log_flag(state, at, diagnostic)) {
+  } else if ((start->kind == K::Log && help_log_flag(state, at, diagnostic)) ||
+             help_of_body(state, start, at, diagnostic)) {
     return true;
   } else if (help_of_model(state, level, start, at, diagnostic) ||
              help_unrecorded(state, level, start, at, diagnostic)) {

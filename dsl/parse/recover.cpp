@@ -135,7 +135,9 @@ void report_failure(State& state, Level level, Iter start, Iter where) {
   if (level == Level::Statement && at <= std::next(start) && start->kind == K::Let &&
       kNames.has(std::next(start)->kind) && !expects(state, K::Assign)) {
     const Span gone = {start->span.source, start->span.begin, std::next(start)->span.begin};
-    state.report_at(at, diag::python_form(start->span, "let", "`name = value`: locals need no `let`").fix(gone, ""));
+    state.report_at(at, diag::unexpected_token(start->span, "a statement", "`let`")
+                            .help("a local has no `let`: `{} = …`", state.text(*std::next(start)))
+                            .fix(gone, ""));
     return;
   }
   if (level == Level::Parameter) {

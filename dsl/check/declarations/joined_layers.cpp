@@ -1,7 +1,9 @@
-// W0422: two `Linear` of which one is applied to what the other gives, and nothing else is done with that.
+// W0422: two `Linear` of which one is applied to what the other gives, and nothing but dropout is done with that.
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <tuple>
 
 #include "dsl/ast/walk.h"
 #include "dsl/check/declarations/declarations.h"
@@ -13,12 +15,19 @@ namespace {
 
 using Pair = std::pair<std::string, std::string>;
 
+/// Where two stand in a row, and the dropout between them, which bends nothing.
+struct RowPlace {
+  Span span;
+  std::vector<std::string> between;
+};
+
 /// How the code of an object uses the names of its members.
 struct MemberUses {
+  const std::set<std::string>& dropouts;
   std::map<std::string, size_t> uses;     ///< all but `net.weights`
   std::map<std::string, size_t> applied;  ///< of those the ones that apply it to something
   std::map<Pair, size_t> in_a_row;        ///< the second applied to what the first gives
-  std::map<Pair, Span> places;            ///< of the first of these
+  std::map<Pair, RowPlace> places;        ///< of the first of these
 
   void operator()(const ast::Expr& expr) {
     if (const auto* ref = expr.get<ast::NameRef>()) ++uses[ref->name.text];
@@ -27,10 +36,8 @@ struct MemberUses {
     const bool is_seen_within = expr.get<ast::Paren>() != nullptr;
     if (const auto [name, value] = applied_by(expr); name != nullptr && !is_seen_within) {
       ++applied[name->text];
-      if (const ast::Name* inner = applied_by(*value).first) {
-        ++in_a_row[{inner->text, name->text}];
-        places.try_emplace({inner->text, name->text}, source::join(inner->span, name->span));
-      }
+      // What stands behind dropout looks through it, so that each is passed once.
+      if (!dropouts.contains(name->text)) look_before(*name, *value);
     }
     ast::for_each_child(expr, *this);
   }
@@ -44,6 +51,17 @@ struct MemberUses {
   }
 
  private:
+  void look_before(const ast::Name& name, const ast::Expr& value) {
+    std::vector<std::string> between;
+    auto [inner, given] = applied_by(value);
+    while (inner != nullptr && dropouts.contains(inner->text)) {
+      between.insert(between.begin(), inner->text);
+      std::tie(inner, given) = applied_by(*given);
+    }
+    if (inner == nullptr) return;
+    ++in_a_row[{inner->text, name.text}];
+    places.try_emplace({inner->text, name.text}, RowPlace{source::join(inner->span, name.span), std::move(between)});
+  }
   /// The `net` and the `x` of `net(x)` and `x |> net`.
   static std::pair<const ast::Name*, const ast::Expr*> applied_by(const ast::Expr& expr) {
     if (const auto* paren = expr.get<ast::Paren>()) return applied_by(*paren->inner);
@@ -55,6 +73,12 @@ struct MemberUses {
     if (ref == nullptr) return {};
     return {&ref->name, pipe != nullptr ? &*pipe->value : &*call->arguments[0].value};
   }
+};
+
+/// A width as a product: `4 * D` of a number and names, each by its text.
+struct Product {
+  int64_t factor = 1;
+  std::vector<std::string> names;  ///< in order
 };
 
 /// The sizes of a layer that does nothing but multiply and add.
@@ -71,14 +95,16 @@ class Joined {
   void look_at(const std::vector<ast::Item>& items) {
     std::map<std::string, Layer> layers;
     std::vector<const ast::Member*> lists;
+    dropouts_.clear();
     for (const ast::Item& item : items) {
       const auto* member = item.get<ast::Member>();
       if (member == nullptr || member->source) continue;
       if (const auto layer = layer_of(member->value)) layers.emplace(member->name.text, *layer);
+      if (call_of(member->value, "Dropout") != nullptr) dropouts_.insert(member->name.text);
       if (member->value.get<ast::List>() != nullptr) lists.push_back(member);
     }
     if (layers.size() < 2 && lists.empty()) return;
-    MemberUses uses;
+    MemberUses uses{.dropouts = dropouts_};
     for (const ast::Item& item : items) uses(item);
     for (const ast::Member* member : lists) {
       if (uses.is_only_applied(member->name.text)) look_at(*member->value.get<ast::List>());
@@ -101,29 +127,49 @@ class Joined {
   Context& cx_;
   uint32_t module_;
   const ast::Decl& decl_;
+  std::set<std::string> dropouts_;  ///< members that are `Dropout(p)`
 
   void look_at(const ast::List& list) {
-    for (size_t i = 1; i < list.elements.size(); ++i) {
-      const auto first = layer_of(list.elements[i - 1]), second = layer_of(list.elements[i]);
-      if (!first || !second || narrows(*first, *second)) continue;
-      // One says it for all of a list.
-      return report(source::join(first->span, second->span), cx_.source_text(first->span),
-                    cx_.source_text(second->span), ", ");
+    std::optional<Layer> first;
+    std::vector<std::string> between;
+    for (const ast::Expr& element : list.elements) {
+      const auto* ref = element.get<ast::NameRef>();
+      if (call_of(element, "Dropout") != nullptr || (ref != nullptr && dropouts_.contains(ref->name.text))) {
+        between.push_back(cx_.source_text(element.span));
+        continue;
+      }
+      const auto second = layer_of(element);
+      if (first && second && !narrows(*first, *second)) {
+        // One says it for all of a list.
+        return report({source::join(first->span, second->span), std::move(between)}, cx_.source_text(first->span),
+                      cx_.source_text(second->span), ", ");
+      }
+      first = second;
+      between.clear();
     }
   }
 
-  void report(Span span, const std::string& first, const std::string& second, const std::string& sign) {
-    cx_.report(
-        diag::one_linear_layer(span, first, second)
-            .help("put an activation between them, `{}`, or take one away", first + sign + "relu" + sign + second));
+  void report(const RowPlace& place, const std::string& first, const std::string& second, const std::string& sign) {
+    std::string shown = first + sign + "relu" + sign;
+    for (const std::string& dropout : place.between) shown += dropout + sign;
+    diagnostics::Diagnostic diagnostic = diag::one_linear_layer(place.span, first, second);
+    if (!place.between.empty()) diagnostic.note("dropout bends nothing: in evaluation it is not there");
+    cx_.report(std::move(diagnostic.help("put an activation between them, `{}`, or take one away", shown + second)));
+  }
+
+  /// A call of what the library has under that name.
+  const ast::Call* call_of(const ast::Expr& expr, std::string_view name) const {
+    const auto* call = expr.get<ast::Call>();
+    const auto* called = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
+    const Symbol* symbol = called != nullptr ? cx_.graph.find(module_, called->name.text) : nullptr;
+    const bool is_it = symbol != nullptr && symbol->name == name && cx_.graph.modules[symbol->module].is_library;
+    return is_it ? call : nullptr;
   }
 
   /// `Linear(a, b)` of the library, without weights of others.
   std::optional<Layer> layer_of(const ast::Expr& expr) const {
-    const auto* call = expr.get<ast::Call>();
-    const auto* called = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
-    const Symbol* symbol = called != nullptr ? cx_.graph.find(module_, called->name.text) : nullptr;
-    if (symbol == nullptr || symbol->name != "Linear" || !cx_.graph.modules[symbol->module].is_library) return {};
+    const ast::Call* call = call_of(expr, "Linear");
+    if (call == nullptr) return {};
     Layer layer{.span = expr.span};
     for (size_t i = 0; i < call->arguments.size(); ++i) {
       const ast::Argument& argument = call->arguments[i];
@@ -140,8 +186,27 @@ class Joined {
     return !is_as_wide(*first.outputs, *first.inputs) && !is_as_wide(*first.outputs, *second.outputs);
   }
   bool is_as_wide(const ast::Expr& width, const ast::Expr& other) const {
-    const auto known = known_int(width), least = known_int(other);
-    return cx_.source_text(width.span) == cx_.source_text(other.span) || (known && least && *known >= *least);
+    const Product wide = product_of(width), least = product_of(other);
+    return wide.factor >= least.factor && std::ranges::includes(wide.names, least.names);
+  }
+  Product product_of(const ast::Expr& expr) const {
+    Product product;
+    multiply(expr, product);
+    std::ranges::sort(product.names);
+    return product;
+  }
+  void multiply(const ast::Expr& expr, Product& into) const {
+    if (const auto* paren = expr.get<ast::Paren>()) return multiply(*paren->inner, into);
+    if (const auto* both = expr.get<ast::Binary>(); both != nullptr && both->op == ast::BinaryOp::Multiply) {
+      multiply(*both->left, into);
+      return multiply(*both->right, into);
+    }
+    const auto known = known_int(expr);
+    int64_t factor = 0;
+    if (known && *known > 0 && !__builtin_mul_overflow(into.factor, *known, &factor))
+      into.factor = factor;
+    else
+      into.names.push_back(cx_.source_text(expr.span));
   }
   std::optional<int64_t> known_int(const ast::Expr& expr) const {
     if (const auto* literal = expr.get<ast::IntLiteral>()) return literal->value;

@@ -95,7 +95,17 @@ void report_missing(const ParamInfo& param, const FnInfo& fn, const ObjectInfo& 
     if (is_delivered(field)) names.push_back("`" + field.name + "`");
   }
   if (!names.empty()) diagnostic.note("it delivers {}", diagnostics::listed(names));
-  if (param.type.kind == Kind::Record) {
+  const std::vector<StreamDecl>& all = cx.program.datas[wired.index].streams;
+  const auto lacks =
+      std::ranges::find_if(all, [&](const StreamDecl& stream) { return !has_field(stream.record, param.name); });
+  const auto other =
+      std::ranges::find_if(all, [&](const StreamDecl& stream) { return has_field(stream.record, param.name); });
+  const std::string lengths = "lengths = \"" + param.name + "\"";
+  if (wired.batch.find(param.name) != nullptr && lacks != all.end() && other != all.end()) {
+    diagnostic.label(lacks->span, "this stream does not deliver it");
+    if (cx.source_text(other->value.span).find(lengths) != std::string::npos)
+      diagnostic.help("`collate(…, {})`, as in the stream `{}`", lengths, other->role);
+  } else if (param.type.kind == Kind::Record) {
     std::string list;
     for (const TypeField& field : wired.batch.fields)
       list += (list.empty() ? "" : ", ") + field.name + ": " + cx.text(field.type);

@@ -97,6 +97,7 @@ struct Schedules {
     if (const auto* call = expr.get<node::Call>()) {
       check_end(*call);
       check_factor(*call);
+      check_final(*call);
       check_decay(*call);
       check_parts(*call);
       check_patience(*call);
@@ -202,6 +203,19 @@ struct Schedules {
     }
   }
 
+  /// W0421: a share of the rate to end at that is above all of it.
+  void check_final(const node::Call& schedule) {
+    const Wired share = argument(schedule, "final");
+    const auto final = evaluate(share.expr, cx.program);
+    if (!final || final->real <= 1 || is_reported(cx, diagnostics::Code::W0421, share.expr.span)) return;
+    char times[32];
+    std::snprintf(times, sizeof times, "%.3g", final->real);
+    cx.report(
+        diag::runaway_rate(share.expr.span, optimizer, "ends at " + std::string(times) + " times what it begins with")
+            .note("`final` is what is left of the rate at the end, and below 1")
+            .help("a tenth of it is `final = 0.1`"));
+  }
+
   /// A rate that is below a millionth of what it was before half of training is over.
   void check_fall(double factor, const node::Quantity& period, Span place) {
     constexpr double kNothing = 1e-6;
@@ -262,18 +276,44 @@ struct Schedules {
     }
   }
 
-  /// W0410: `plateau` waits for more values than there are.
+  /// W0410: `plateau` waits for more values than there are, or for more than an `EarlyStop` that watches the same.
   void check_patience(const node::Call& schedule) {
     if (schedule.op != library::Id::Plateau) return;
     const auto watched = watched_series(schedule, cx.program);
     const auto most = watched ? most_values(watched->series, experiment) : std::nullopt;
     const Wired patience = argument(schedule, "patience");
     const auto values = evaluate(patience.expr, cx.program);
-    if (!most || !values || double(values->whole) < *most || patience.expr.span.is_empty()) return;
-    if (is_endless(cx)) return;
+    if (!values || patience.expr.span.is_empty() || is_endless(cx)) return;
     if (is_reported(cx, diagnostics::Code::W0410, patience.expr.span)) return;
+    if (watched && (!most || double(values->whole) < *most))
+      return check_stop(schedule, watched->series, values->whole, patience.expr.span);
+    if (!most || double(values->whole) < *most) return;
     cx.report(diag::never_reached(patience.expr.span, "the end of this `patience`")
                   .label(training.has_epochs ? training.epochs_span : training.steps_span, "training ends here"));
+  }
+
+  /// Of an `EarlyStop` that may not act yet, or a `plateau` that takes for none what that takes for better, nothing is known.
+  void check_stop(const node::Call& schedule, const std::string& series, int64_t values, Span place) {
+    const auto is_own = [&](const node::NamedArg& arg) {
+      return (arg.name == "threshold" || arg.name == "cooldown") && !cx.at(arg.value).span.is_empty();
+    };
+    if (find_setting(experiment.trainer, "min_epochs") != nullptr ||
+        find_setting(experiment.trainer, "min_steps") != nullptr || experiment.sweep ||
+        std::ranges::any_of(schedule.args, is_own))
+      return;
+    for (const Expr& one : experiment.callbacks) {
+      const auto* call = one.get<node::Call>();
+      if (call == nullptr || call->op != library::Id::EarlyStop) continue;
+      const auto watched = watched_series(*call, cx.program);
+      const Wired patience = argument(*call, "patience");
+      const auto least = evaluate(patience.expr, cx.program);
+      if (!watched || watched->series != series || !least || least->whole < 1 || least->whole > values) continue;
+      const std::string rounds = least->whole == 1 ? "one value" : std::to_string(least->whole) + " values";
+      cx.report(diag::never_reached(place, "the end of this `patience`")
+                    .label(one.span, "ends training after {} that are no better", rounds)
+                    .help("let `plateau` wait for fewer values than `EarlyStop`, so that a lower rate gets its turn"));
+      return;
+    }
   }
 
   bool is_written(const ExprView& expr) const {

@@ -42,29 +42,45 @@ std::string in_order(const std::string& rule) {
   return std::min(left, right) + equal + std::max(left, right);
 }
 
+/// What two numbers are that something is computed of.
+std::optional<std::pair<int64_t, int64_t>> ints_of(const node::Host& of_two, const Program& program) {
+  if (of_two.args.size() != 2) return std::nullopt;
+  const auto left = evaluate(program.exprs[of_two.args[0]], program),
+             right = evaluate(program.exprs[of_two.args[1]], program);
+  if (!left || !right || left->kind != HostValue::Kind::Int || right->kind != HostValue::Kind::Int) return std::nullopt;
+  return std::pair(left->whole, right->whole);
+}
+
 /// 16 and 4, of a rule that two numbers are equal.
 std::optional<std::pair<int64_t, int64_t>> sides_of(const ExprView& rule, const Program& program) {
   const auto* equal = rule.get<node::Host>();
   if (equal == nullptr || equal->op != host::Op::Equal || equal->args.size() != 2) return std::nullopt;
   const auto* rest = program.exprs[equal->args[0]].get<node::Host>();
   if (rest != nullptr && rest->op == host::Op::Mod) return std::nullopt;
-  const auto left = evaluate(program.exprs[equal->args[0]], program),
-             right = evaluate(program.exprs[equal->args[1]], program);
-  if (!left || !right || left->kind != HostValue::Kind::Int || right->kind != HostValue::Kind::Int) return std::nullopt;
-  return std::pair(left->whole, right->whole);
+  return ints_of(*equal, program);
 }
 
-/// The call that has what stands at a place among its arguments, and what is piped into it.
+/// What an experiment gives such a rule: `16 and 4`, or of `channels % groups == 0` these two.
+std::string given_text(const ExprView& rule, const Program& program) {
+  std::optional<std::pair<int64_t, int64_t>> found = sides_of(rule, program);
+  const auto* equal = rule.get<node::Host>();
+  const auto* rest =
+      equal != nullptr && !equal->args.empty() ? program.exprs[equal->args[0]].get<node::Host>() : nullptr;
+  if (!found && rest != nullptr && rest->op == host::Op::Mod) found = ints_of(*rest, program);
+  return found ? std::to_string(found->first) + " and " + std::to_string(found->second) : "other values";
+}
+
+/// The call that stands at a place, or has what stands there among its arguments, and what is piped into it.
 struct FindCall {
-  Span argument;
+  Span place;
   const ast::Call* call = nullptr;
   bool is_piped = false;
 
   void take(const ast::Expr& expr, bool piped) {
     const auto* found = expr.get<ast::Call>();
-    const bool has = found != nullptr && std::ranges::any_of(found->arguments, [&](const auto& one) {
-                       return one.value->span == argument;
-                     });
+    const bool has = found != nullptr &&
+                     (expr.span == place ||
+                      std::ranges::any_of(found->arguments, [&](const auto& one) { return one.value->span == place; }));
     if (!has || call != nullptr) return;
     call = found;
     is_piped = piped;
@@ -79,13 +95,66 @@ struct FindCall {
   }
 };
 
+FindCall call_at(Span place, const Context& cx) {
+  FindCall find{.place = place};
+  for (const ast::Decl& decl : cx.graph.modules[cx.graph.module_of(place.source)].ast.decls) {
+    if (decl.span.begin <= place.begin && place.end <= decl.span.end) find(decl);
+  }
+  return find;
+}
+
+/// Adds a call with two of its first arguments, which have no names, exchanged.
+void help_exchange(diagnostics::Diagnostic& diagnostic, const ast::Call& call, size_t one, size_t other,
+                   const Context& cx) {
+  std::vector<std::string> written;
+  for (const auto& argument : call.arguments) {
+    if (argument.name) break;
+    written.push_back(cx.source_text(argument.value->span));
+  }
+  std::swap(written[one], written[other]);
+  std::string text;
+  for (const std::string& each : written) text += (text.empty() ? "" : ", ") + each;
+  const bool has_more = written.size() < call.arguments.size();
+  diagnostic.help("did you mean `{}({}{})`?", cx.source_text(call.callee->span), text, has_more ? ", …" : "");
+}
+
+/// 4 and 8, of a rule `channels % groups == 0` that does not hold and would the other way round.
+std::optional<std::pair<int64_t, int64_t>> exchanged_sides(const ExprView& rule, const Program& program) {
+  const auto* equal = rule.get<node::Host>();
+  if (equal == nullptr || equal->op != host::Op::Equal) return std::nullopt;
+  const auto* rest = program.exprs[equal->args[0]].get<node::Host>();
+  if (rest == nullptr || rest->op != host::Op::Mod) return std::nullopt;
+  const auto left = evaluate(program.exprs[rest->args[0]], program),
+             right = evaluate(program.exprs[rest->args[1]], program);
+  if (!left || !right || left->kind != HostValue::Kind::Int || right->kind != HostValue::Kind::Int) return std::nullopt;
+  const bool fits = left->whole > 0 && right->whole > left->whole && right->whole % left->whole == 0;
+  return fits ? std::optional(std::pair(left->whole, right->whole)) : std::nullopt;
+}
+
+/// Adds what is built at `place` with two arguments exchanged, if its rule, of these two params, would hold so.
+bool help_divisor(diagnostics::Diagnostic& diagnostic, const ExprView& rule, const std::string& text, Span place,
+                  const Context& cx) {
+  if (!exchanged_sides(rule, cx.program)) return false;
+  const FindCall find = call_at(place, cx);
+  const auto* callee = find.call != nullptr ? find.call->callee->get<ast::NameRef>() : nullptr;
+  const Symbol* symbol =
+      callee != nullptr ? cx.graph.find(cx.graph.module_of(place.source), callee->name.text) : nullptr;
+  if (symbol == nullptr || !cx.declared.objects.contains(symbol->decl)) return false;
+  std::optional<size_t> whole, part;
+  const std::vector<ast::Param>& params = written_params(*symbol->decl);
+  for (size_t i = 0; i < find.call->arguments.size() && i < params.size() && !find.call->arguments[i].name; ++i) {
+    if (text.starts_with(params[i].name.text + " % ")) whole = i;
+    if (text.ends_with(" % " + params[i].name.text + " == 0")) part = i;
+  }
+  if (!whole || !part || *whole == *part) return false;
+  help_exchange(diagnostic, *find.call, *whole, *part, cx);
+  return true;
+}
+
 /// Adds the call with two arguments exchanged where one has the name of the parameter that the other is given for.
 void help_exchanged(diagnostics::Diagnostic& diagnostic, Span argument, Context& cx) {
   const uint32_t module = cx.graph.module_of(argument.source);
-  FindCall find{.argument = argument};
-  for (const ast::Decl& decl : cx.graph.modules[module].ast.decls) {
-    if (decl.span.begin <= argument.begin && argument.end <= decl.span.end) find(decl);
-  }
+  const FindCall find = call_at(argument, cx);
   const auto* callee = find.call != nullptr ? find.call->callee->get<ast::NameRef>() : nullptr;
   if (callee == nullptr) return;
   const auto stage = cx.graph.stages.find(callee->name.text);
@@ -93,20 +162,48 @@ void help_exchanged(diagnostics::Diagnostic& diagnostic, Span argument, Context&
       find.is_piped && stage != cx.graph.stages.end() ? &stage->second : cx.graph.find(module, callee->name.text);
   if (symbol == nullptr || (symbol->kind != SymbolKind::Op && symbol->kind != SymbolKind::Fn)) return;
   const std::vector<ParamInfo>& params = fn_of(cx, *symbol).params;
-  std::vector<std::string> written;
   std::optional<size_t> here, meant;
   for (size_t i = 0; i < find.call->arguments.size() && !find.call->arguments[i].name; ++i) {
     const size_t param = i + (find.is_piped ? 1 : 0);
     if (find.call->arguments[i].value->span == argument) here = i;
-    written.push_back(cx.source_text(find.call->arguments[i].value->span));
     if (param < params.size() && params[param].name == cx.source_text(argument)) meant = i;
   }
-  if (!here || !meant || *here == *meant) return;
-  std::swap(written[*here], written[*meant]);
-  std::string text;
-  for (const std::string& one : written) text += (text.empty() ? "" : ", ") + one;
-  const bool has_more = written.size() < find.call->arguments.size();
-  diagnostic.help("did you mean `{}({}{})`?", callee->name.text, text, has_more ? ", …" : "");
+  if (here && meant && *here != *meant) help_exchange(diagnostic, *find.call, *here, *meant, cx);
+}
+
+/// The call in an experiment that gives each of two params what the other one is called.
+struct FindExchanged {
+  std::string one, other;
+  std::optional<Span> found;
+
+  void operator()(const auto& node) { ast::for_each_child(node, *this); }
+  void operator()(const ast::Expr& expr) {
+    if (const auto* call = expr.get<ast::Call>()) {
+      const auto gives = [&](const std::string& param, const std::string& name) {
+        return std::ranges::any_of(call->arguments, [&](const auto& argument) {
+          const auto* ref = argument.value->template get<ast::NameRef>();
+          return argument.name && argument.name->text == param && ref != nullptr && ref->name.text == name;
+        });
+      };
+      if (gives(one, other) && gives(other, one)) found = expr.span;
+    }
+    ast::for_each_child(expr, *this);
+  }
+};
+
+/// Adds the call with exchanged names that a rule `past == ahead` comes from.
+void label_exchanged(diagnostics::Diagnostic& diagnostic, const std::string& rule, const std::string& experiment,
+                     const Context& cx) {
+  const size_t at = rule.find(" == ");
+  if (at == std::string::npos) return;
+  FindExchanged find{.one = rule.substr(0, at), .other = rule.substr(at + 4), .found = {}};
+  for (const resolve::Module& module : cx.graph.modules) {
+    for (const ast::Decl& decl : module.ast.decls) {
+      const auto* of = decl.get<ast::Experiment>();
+      if (of != nullptr && of->name.text == experiment) find(decl);
+    }
+  }
+  if (find.found) diagnostic.label(*find.found, "`{}` and `{}` are given for each other here", find.one, find.other);
 }
 
 /// The declaration of the program that a place lies in, but for experiments, whose settings are each on their own.
@@ -143,7 +240,15 @@ void report_first_of_each(std::vector<diagnostics::Diagnostic> found, Context& c
   for (Told& one : told) cx.report(std::move(one.diagnostic));
 }
 
-void check_rules(Context& cx, const Experiment& experiment, const std::vector<Obligation>& rules) {
+/// Whether it speaks of what is built at one of these places, which is said.
+bool is_of_any(const diagnostics::Diagnostic& one, const std::set<Span>& places) {
+  return places.contains(one.span) ||
+         std::ranges::any_of(one.labels, [&](const auto& label) { return places.contains(label.span); });
+}
+
+/// `exchanged` are the places that are built with two arguments in each other's place.
+void check_rules(Context& cx, const Experiment& experiment, const std::vector<Obligation>& rules,
+                 std::set<Span>& exchanged) {
   const Object none;
   // Two layers in each other's place break one rule twice, and a wrong result of a block that of who calls it.
   std::set<std::string> told;
@@ -171,17 +276,20 @@ void check_rules(Context& cx, const Experiment& experiment, const std::vector<Ob
     if (rests_on_wrong || !told.insert(in_order(rule.text)).second) continue;
     if (sides && !told_sides.insert(std::minmax(sides->first, sides->second)).second) continue;
     diagnostics::Diagnostic diagnostic = diag::where_not_satisfied(
-        place, rule.text,
-        "experiment `" + experiment.name + "` gives " +
-            (sides ? std::to_string(sides->first) + " and " + std::to_string(sides->second) : "other values"));
+        place, rule.text, "experiment `" + experiment.name + "` gives " + given_text(wired.expr, cx.program));
     if (place != rule.span && asked_at != rule.span) diagnostic.label(rule.span, "required here");
     if (place != asked_at) diagnostic.label(asked_at, "by this");
     // What a call is given has to fit; rules of what is called are of the call.
     label_builder(diagnostic, asked_at, asked_at == rule.span, cx);
+    label_exchanged(diagnostic, rule.text, experiment.name, cx);
     note_hparams(diagnostic, wired, cx);
-    help_exchanged(diagnostic, asked_at, cx);
+    if (help_divisor(diagnostic, wired.expr, rule.text, asked_at, cx))
+      exchanged.insert(asked_at);
+    else
+      help_exchanged(diagnostic, asked_at, cx);
     found.push_back(std::move(diagnostic));
   }
+  std::erase_if(found, [&](const auto& one) { return one.helps.empty() && is_of_any(one, exchanged); });
   report_first_of_each(std::move(found), cx);
 }
 
@@ -191,7 +299,8 @@ void check_start_rules(Context& cx) {
   // A copy: what is wired is kept in the program.
   const std::vector<Experiment> experiments = cx.program.experiments;
   const std::vector<Obligation> of_program = cx.program.obligations;
-  for (const Experiment& experiment : experiments) check_rules(cx, experiment, of_program);
+  std::set<Span> exchanged;
+  for (const Experiment& experiment : experiments) check_rules(cx, experiment, of_program, exchanged);
 }
 
 }  // namespace ltr::check

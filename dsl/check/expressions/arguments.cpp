@@ -88,6 +88,57 @@ bool note_own(diagnostics::Diagnostic& diagnostic, const CallSite& site) {
   return diagnostic.notes.size() != notes;
 }
 
+/// E0309 of an argument with a name that no param has. `others` is that of names that are like none of them, which are told
+/// together, when all are known. False if what is called is another one than is meant, which says all.
+bool report_unknown_param(const Given& given, const std::vector<ParamInfo>& params, const CallSite& site,
+                          const std::string& callee, std::optional<diagnostics::Diagnostic>& others) {
+  std::vector<std::string> names;
+  for (const ParamInfo& candidate : params) names.push_back(candidate.name);
+  diagnostics::Diagnostic diagnostic =
+      diag::wrong_argument(given.name->span, "`" + callee + "` has no parameter `" + given.name->text + "`");
+  bool is_like_one = true;
+  if (const auto advice = diagnostics::advice_of_argument(callee, given.name->text)) {
+    diagnostic.help("{}", std::string(*advice));
+  } else if (!did_you_mean(diagnostic, given.name->text, given.name->span, names, diagnostics::WordUse::Argument)) {
+    is_like_one = false;
+    std::string list;
+    for (const std::string& name : names) list += (list.empty() ? "`" : ", `") + name + "`";
+    if (!list.empty()) diagnostic.note("it has {}", list);
+  }
+  const bool is_hiding = note_own(diagnostic, site);
+  if (is_like_one || is_hiding) {
+    site.scope.cx.report(std::move(diagnostic));
+    return !is_hiding;
+  }
+  if (others) {
+    others->label(given.name->span, "nor `{}`", given.name->text);
+    return true;
+  }
+  if (callee == "log") {
+    const bool has_name = site.scope.cx.source_text(given.value->span) == given.name->text;
+    diagnostic.note("with brackets it is the logarithm")
+        .help("a value is recorded by the statement `log`, one for each: `log {}{}`", given.name->text,
+              has_name ? "" : " = …");
+  }
+  others = std::move(diagnostic);
+  return true;
+}
+
+/// `Regressor(hidden, lr)` of one that takes `hidden, drop, lr`: what is given by its place has the name of the param behind, and all
+/// behind it moved up.
+void help_left_out(diagnostics::Diagnostic& diagnostic, const std::vector<ParamInfo>& params,
+                   const std::vector<const Given*>& bound) {
+  for (size_t i = 0; i + 1 < params.size(); ++i) {
+    const Given* given = bound[i];
+    const auto* name =
+        given != nullptr && !given->name && given->value != nullptr ? given->value->get<ast::NameRef>() : nullptr;
+    if (name == nullptr || name->name.text != params[i + 1].name || bound[params.size() - 1] != nullptr) continue;
+    diagnostic.label(given->span, "`{}` is given as `{}`", name->name.text, params[i].name)
+        .help("`{}` is missing in front of it", params[i].name);
+    return;
+  }
+}
+
 }  // namespace
 
 std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamInfo>& params, const CallSite& site,
@@ -98,6 +149,7 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
   bool has_more = false;  ///< than there are params
   size_t next = 0;
   const Given* named = nullptr;  ///< the first with a name
+  std::optional<diagnostics::Diagnostic> unknown;
   for (const Given& given : site.given) {
     // What could not be read may have been more than one argument.
     if (given.value != nullptr && given.value->is_error()) return std::nullopt;
@@ -140,22 +192,9 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
     const auto param = std::find_if(params.begin(), params.end(),
                                     [&](const ParamInfo& candidate) { return candidate.name == given.name->text; });
     if (param == params.end()) {
-      std::vector<std::string> names;
-      for (const ParamInfo& candidate : params) names.push_back(candidate.name);
-      diagnostics::Diagnostic diagnostic =
-          diag::wrong_argument(given.name->span, "`" + callee + "` has no parameter `" + given.name->text + "`");
-      if (const auto advice = diagnostics::advice_of_argument(callee, given.name->text)) {
-        diagnostic.help("{}", std::string(*advice));
-      } else if (!did_you_mean(diagnostic, given.name->text, given.name->span, names, diagnostics::WordUse::Argument)) {
-        std::string list;
-        for (const std::string& name : names) list += (list.empty() ? "`" : ", `") + name + "`";
-        if (!list.empty()) diagnostic.note("it has {}", list);
-      }
-      const bool is_hiding = note_own(diagnostic, site);
-      cx.report(std::move(diagnostic));
       has_error = true;
       // The others are meant for that of the library, too.
-      if (is_hiding) return std::nullopt;
+      if (!report_unknown_param(given, params, site, callee, unknown)) return std::nullopt;
       continue;
     }
     const size_t index = size_t(param - params.begin());
@@ -174,6 +213,7 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
     }
     bound[index] = &given;
   }
+  if (unknown) cx.report(std::move(*unknown));
   std::string missing;
   std::optional<std::string_view> advice;
   for (size_t i = 0; i < params.size(); ++i) {
@@ -188,6 +228,7 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
     diagnostics::Diagnostic diagnostic = diag::wrong_argument(site.name_span, "`" + callee + "` needs " + missing);
     diagnostic.note("it takes `{}`", all);
     note_own(diagnostic, site);
+    help_left_out(diagnostic, params, bound);
     // Of one that is left out alone, as of a size that is given as a list.
     if (advice && !site.given.empty()) diagnostic.help("{}", std::string(*advice));
     cx.report(std::move(diagnostic));

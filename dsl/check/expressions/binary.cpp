@@ -1,6 +1,7 @@
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/declared_at.h"
 #include "dsl/check/expressions/operands.h"
+#include "dsl/check/expressions/origins.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/host/math.h"
 
@@ -177,6 +178,27 @@ void report_clash(const Sign& sign, const ExprView& left, const ExprView& right,
   cx.report(std::move(diagnostic));
 }
 
+/// E0307 of two tensors whose elements are of two types.
+void report_elements(const Sign& sign, const ExprView& left, const ExprView& right, const Scope& scope) {
+  Context& cx = scope.cx;
+  const Operator& op = info(sign.op);
+  diagnostics::Diagnostic diagnostic = diag::wrong_element(
+      sign.op_span, "cannot " + std::string(op.verb) + " " + cx.text(left.type) + " and " + cx.text(right.type));
+  diagnostic.label(left.span, "{}", cx.text(left.type)).label(right.span, "{}", cx.text(right.type));
+  // `total += x`: what is kept has a type of its own.
+  const bool is_update = !op.is_comparison && cx.source_text(sign.op_span).ends_with("=");
+  if (is_update && is_floating(left.type.element) && is_floating(right.type.element)) {
+    const std::string code = cx.source_text(right.span);
+    diagnostic.help("convert the right side: `{}.to({})`", has_parts(code) ? "(" + code + ")" : code,
+                    to_text(left.type.element));
+  } else {
+    // What is computed goes on in the type of the policy, `float`.
+    const Element meant = right.type.element == Element::Float ? Element::Float : left.type.element;
+    diagnostic.help("convert one of them: `.to({})`", to_text(meant));
+  }
+  cx.report(std::move(diagnostic));
+}
+
 Expr check_tensors(const Sign& sign, Expr left, Expr right, Span span, Scope& scope) {
   Context& cx = scope.cx;
   const Operator& op = info(sign.op);
@@ -191,13 +213,7 @@ Expr check_tensors(const Sign& sign, Expr left, Expr right, Span span, Scope& sc
   std::vector<Dim> dims = tensor.dims;
   if (left.type.is_tensor() && right.type.is_tensor()) {
     if (left.type.element != right.type.element) {
-      // What is computed goes on in the type of the policy, `float`.
-      const Element meant = right.type.element == Element::Float ? Element::Float : left.type.element;
-      cx.report(diag::wrong_element(sign.op_span, "cannot " + std::string(op.verb) + " " + cx.text(left.type) +
-                                                      " and " + cx.text(right.type))
-                    .label(left.span, "{}", cx.text(left.type))
-                    .label(right.span, "{}", cx.text(right.type))
-                    .help("convert one of them: `.to({})`", to_text(meant)));
+      report_elements(sign, left, right, scope);
       return error_at(span);
     }
     const Broadcast shape = broadcast(left.type.dims, right.type.dims, cx);
@@ -215,6 +231,8 @@ Expr check_tensors(const Sign& sign, Expr left, Expr right, Span span, Scope& sc
           diag::dims_differ(sign.op_span, "cannot " + std::string(op.verb) + " " + cx.text(left.type) + " and " +
                                               cx.text(right.type) + ": their dims differ");
       diagnostic.label(left.span, "{}", cx.text(left.type)).label(right.span, "{}", cx.text(right.type));
+      label_cut(diagnostic, left.span, left.type, right.type, scope);
+      label_cut(diagnostic, right.span, right.type, left.type, scope);
       // Whether sizes that hang on run time are the same, such as `2 * floor(H / 2)` and `H`, only run time knows.
       const bool may_agree = std::all_of(shape.equal.begin(), shape.equal.end(), [&](const auto& pair) {
         return may_be_equal(pair.first, pair.second, cx) &&
@@ -222,6 +240,7 @@ Expr check_tensors(const Sign& sign, Expr left, Expr right, Span span, Scope& sc
       });
       const bool is_left_longer = left.type.dims.size() >= right.type.dims.size();
       const bool is_cured =
+          add_origin_cure(diagnostic, left, right, scope) ||
           add_unsqueeze_cure(diagnostic, is_left_longer ? left : right, is_left_longer ? right : left, scope);
       if (!is_cured && shape.dims && may_agree) add_same_cure(diagnostic, left, right, cx);
       cx.report(std::move(diagnostic));

@@ -55,6 +55,10 @@ bool match_last(const std::vector<Expr>& args, Fits fits, Scope& scope) {
     for (const Expr& arg : args) {
       if (one.code == diagnostics::Code::E0304) label_declared(one, arg, scope);
     }
+    // What is computed in the place may be what is wrong.
+    const bool is_of_first = one.code == diagnostics::Code::E0303 && args.size() > 1 && args[0].is<node::Op>() &&
+                             args[0].type.is_tensor() && !args[0].span.is_empty() && one.span != args[0].span;
+    if (is_of_first) one.label(args[0].span, "{}", scope.cx.text(args[0].type));
     scope.cx.report(std::move(one));
   }
   return is_fit;

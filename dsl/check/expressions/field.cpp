@@ -158,6 +158,21 @@ void label_field(diagnostics::Diagnostic& diagnostic, const Type& record, const 
   }
 }
 
+/// `x.max(1).values`, where `max` gives these alone, and `x.max(1).indices`.
+bool help_of_values(diagnostics::Diagnostic& diagnostic, const ExprView& base, const ast::Name& field, Span span) {
+  const auto* call = base.get<node::Op>();
+  const bool is_extreme = call != nullptr && (call->op == library::Id::Max || call->op == library::Id::Min);
+  if (!is_extreme || (field.text != "values" && field.text != "indices")) return false;
+  const std::string name(library::info(call->op).name);
+  diagnostic.note("`{}` gives the values alone", name);
+  if (field.text == "values")
+    diagnostic.help("leave `.values` out; the places are given by `arg{}`", name)
+        .fix({span.source, base.span.end, span.end}, "");
+  else
+    diagnostic.help("the places are given by `arg{}`", name);
+  return true;
+}
+
 }  // namespace
 
 bool is_own_weight(const ExprView& value, const Scope& scope) {
@@ -191,6 +206,7 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
   diagnostics::Diagnostic diagnostic = diag::unknown_field(name.span, cx.text(type), name.text);
   const Symbol* function = type.is_tensor() ? cx.graph.find(scope.module, name.text) : nullptr;
   const std::vector<std::string> methods = text_methods(type);
+  const bool is_helped = help_of_values(diagnostic, base, name, span);
   if ((type.kind == Kind::Optimizer && find_member(kOptimizerMethods, name.text) != nullptr) ||
       std::ranges::find(methods, name.text) != methods.end() ||
       (function != nullptr && (function->kind == SymbolKind::Op || function->kind == SymbolKind::Fn))) {
@@ -200,12 +216,12 @@ Expr field_of(Expr base, const ast::Name& name, Span span, Scope& scope) {
         .fix({span.source, base.span.end, span.end}, "");
   } else if (type.kind == Kind::Stream && name.text == "vocab") {
     diagnostic.note("only a stream of characters, which begins with `text_chars`, has a vocabulary");
-  } else if (did_you_mean(diagnostic, name.text, name.span, known, diagnostics::WordUse::Attribute)) {
+  } else if (!is_helped && did_you_mean(diagnostic, name.text, name.span, known, diagnostics::WordUse::Attribute)) {
     // `net.parameters()` calls what is no function here.
     const bool is_empty_call = cx.source_text({span.source, name.span.end, span.end}) == "()";
     if (is_empty_call && diagnostic.fixes.size() == 1 && diagnostic.fixes[0].replacement == "weights")
       diagnostic.fixes[0].span.end = span.end;
-  } else if (!known.empty()) {
+  } else if (!is_helped && !known.empty()) {
     std::string list;
     for (const std::string& one : known) list += (list.empty() ? "`" : ", `") + one + "`";
     diagnostic.note("it has {}", list);

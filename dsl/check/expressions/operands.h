@@ -15,6 +15,9 @@ void add_shape_cure(diagnostics::Diagnostic& diagnostic, const ExprView& longer,
 /// Where the dims of the shorter are the first of the longer, not the last: `[B, D]` and `[B]`. False if they are not.
 bool add_unsqueeze_cure(diagnostics::Diagnostic& diagnostic, const ExprView& longer, const ExprView& shorter,
                         const Scope& scope);
+/// Where one of the two was made of an `arange` of too many or too few, or by a reduction along the wrong axis: how it is made to
+/// fit. False if neither was.
+bool add_origin_cure(diagnostics::Diagnostic& diagnostic, const ExprView& left, const ExprView& right, Scope& scope);
 /// A text where a value is meant that has such a name: `"limit"`. False if there is none.
 bool help_quoted_name(diagnostics::Diagnostic& diagnostic, const ExprView& text, const Scope& scope);
 

@@ -57,7 +57,8 @@ struct FindCallee {
   }
   void operator()(const ast::Expr& expr) {
     if (callee != nullptr || !is_within(use, expr.span)) return;
-    if (const auto* pipe = expr.get<ast::Pipe>(); pipe != nullptr && pipe->target->span == use) take(*pipe->target);
+    const auto* pipe = expr.get<ast::Pipe>();
+    if (pipe != nullptr && (pipe->target->span == use || (!is_argument && expr.span == use))) take(*pipe->target);
     if (const auto* call = expr.get<ast::Call>()) {
       const bool has = std::ranges::any_of(call->arguments, [&](const auto& one) { return one.value->span == use; });
       if (is_argument ? has : expr.span == use) take(*call->callee);
@@ -66,21 +67,22 @@ struct FindCallee {
   }
 };
 
-/// The stream that goes into the stage whose function is at a place.
+/// The stream that goes into the stage that has a function, or its name, at a place.
 struct FindInput {
-  Span function;
+  Span place;
   const ast::Expr* input = nullptr;
 
   void operator()(const auto& node) {
     if (input == nullptr) ast::for_each_child(node, *this);
   }
   void operator()(const ast::Expr& expr) {
-    if (input != nullptr || !is_within(function, expr.span)) return;
+    if (input != nullptr || !is_within(place, expr.span)) return;
     const auto* pipe = expr.get<ast::Pipe>();
     const auto* call = pipe != nullptr ? pipe->target->get<ast::Call>() : nullptr;
-    const bool is_its = call != nullptr && std::ranges::any_of(call->arguments, [&](const auto& one) {
-                          return one.value->span == function;
-                        });
+    const bool is_its =
+        call != nullptr && (call->callee->span == place || std::ranges::any_of(call->arguments, [&](const auto& one) {
+                              return one.value->span == place;
+                            }));
     if (is_its)
       input = &*pipe->value;
     else
@@ -88,23 +90,23 @@ struct FindInput {
   }
 };
 
-/// The last `window(n)` or `pack(n)` that a stream goes through.
-const ast::Expr* sizing_stage(const ast::Expr& stream, const std::vector<ast::Item>& items) {
+/// The last stage of these names, with an argument, that a stream goes through.
+const ast::Expr* last_stage(const ast::Expr& stream, const std::vector<ast::Item>& items,
+                            const std::set<std::string>& names) {
   if (const auto* pipe = stream.get<ast::Pipe>()) {
     const auto* call = pipe->target->get<ast::Call>();
     const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
-    const bool gives_size =
-        name != nullptr && !call->arguments.empty() && (name->name.text == "window" || name->name.text == "pack");
-    return gives_size ? &*pipe->target : sizing_stage(*pipe->value, items);
+    const bool is_meant = name != nullptr && !call->arguments.empty() && names.contains(name->name.text);
+    return is_meant ? &*pipe->target : last_stage(*pipe->value, items, names);
   }
   // A part of a split.
-  if (const auto* index = stream.get<ast::Index>()) return sizing_stage(*index->base, items);
+  if (const auto* index = stream.get<ast::Index>()) return last_stage(*index->base, items, names);
   const auto* name = stream.get<ast::NameRef>();
   for (const ast::Item& item : items) {
     const auto* let = name != nullptr ? item.get<ast::Let>() : nullptr;
     // What is named stands above.
     if (let != nullptr && let->name.text == name->name.text && let->value.span.end <= stream.span.begin)
-      return sizing_stage(let->value, items);
+      return last_stage(let->value, items, names);
   }
   return nullptr;
 }
@@ -114,9 +116,9 @@ void label_stage(diagnostics::Diagnostic& diagnostic, Span function, const Scope
   const ast::Decl* decl = scope.owner != nullptr ? scope.owner->decl : nullptr;
   const std::vector<ast::Item>* items = decl != nullptr ? items_in(*decl) : nullptr;
   if (items == nullptr) return;
-  FindInput find{.function = function};
+  FindInput find{.place = function};
   find(*decl);
-  const ast::Expr* stage = find.input != nullptr ? sizing_stage(*find.input, *items) : nullptr;
+  const ast::Expr* stage = find.input != nullptr ? last_stage(*find.input, *items, {"window", "pack"}) : nullptr;
   if (stage == nullptr) return;
   const std::string size = scope.cx.source_text(stage->get<ast::Call>()->arguments[0].value->span);
   // Of a record of several dims another one may be wrong.
@@ -149,6 +151,19 @@ struct FindLast {
     ast::for_each_child(stmt, *this);
   }
   void operator()(const auto&) {}
+};
+
+/// The names that are read at a place.
+struct FindReads {
+  Span place;
+  std::vector<const ast::Name*> names;
+
+  void operator()(const auto& node) { ast::for_each_child(node, *this); }
+  void operator()(const ast::Expr& expr) {
+    const auto* name = expr.get<ast::NameRef>();
+    if (name != nullptr && is_within(expr.span, place)) names.push_back(&name->name);
+    ast::for_each_child(expr, *this);
+  }
 };
 
 std::string maker_in(const ast::Expr& value) {
@@ -189,13 +204,14 @@ BlameBuilder::~BlameBuilder() {
         std::ranges::any_of(site_.given, [&](const Given& given) {
           return one.span == given.span || (given.value != nullptr && one.span == given.value->span);
         });
-    if (is_of_sizes(one.code) && is_of_call) label_built(one, name_, *built_);
+    const bool is_of_argument = one.message.find("` cannot join ") != std::string::npos;
+    if (is_of_sizes(one.code) && is_of_call && !is_of_argument) label_built(one, name_, *built_);
     site_.scope.cx.report(std::move(one));
   }
 }
 
 void label_builder(diagnostics::Diagnostic& diagnostic, Span use, bool is_argument, const Context& cx) {
-  const ObjectInfo* object = object_around(use, cx);
+  const ObjectInfo* object = cx.is_trying ? nullptr : object_around(use, cx);
   if (object == nullptr || object->decl == nullptr) return;
   FindCallee find{.use = use, .is_argument = is_argument};
   find(*object->decl);
@@ -218,6 +234,86 @@ bool fits_record(const FnInfo& fn, const Type& record, Span place, Scope& scope)
     scope.cx.report(std::move(one));
   }
   return fits;
+}
+
+void label_layer(diagnostics::Diagnostic& diagnostic, const ExprView& value, const Scope& scope) {
+  const Context& cx = scope.cx;
+  if (!value.type.is_tensor() || cx.is_trying) return;
+  if (const auto* op = value.get<node::Op>()) {
+    // Of two the one that has the size of the result.
+    std::optional<ExprId> from;
+    for (const ExprId id : op->args) {
+      const Type& type = cx.at(id).type;
+      if (!type.is_tensor() || (from && type.dims != value.type.dims)) continue;
+      if (!from || cx.at(*from).type.dims != value.type.dims) from = id;
+    }
+    if (from) label_layer(diagnostic, cx.at(*from), scope);
+    return;
+  }
+  if (const auto* call = value.get<node::CallMethod>()) {
+    const auto* member = cx.at(call->object).get<node::Member>();
+    if (member == nullptr || !cx.at(member->object).is<node::Self>()) return;
+    const bool keeps = call->args.size() == 1 && cx.at(call->args[0]).type.is_tensor() &&
+                       cx.at(call->args[0]).type.dims == value.type.dims;
+    if (keeps) return label_layer(diagnostic, cx.at(call->args[0]), scope);
+    const auto built = built_at(scope.owner, member->name, cx);
+    if (built) label_built(diagnostic, member->name, *built);
+    return;
+  }
+  const Assigned assigned = find_assigned(value, scope);
+  if (assigned.value == nullptr || assigned.part) return;
+  const size_t labels = diagnostic.labels.size();
+  label_builder(diagnostic, assigned.value->span, false, cx);
+  const bool is_new = diagnostic.labels.size() == labels && cx.line_of(assigned.name) != cx.line_of(diagnostic.span);
+  if (is_new) diagnostic.label(assigned.value->span, "`{}` is given here", value.get<node::Local>()->name);
+}
+
+void label_batches(diagnostics::Diagnostic& diagnostic, Span stage, const Scope& scope) {
+  const ast::Decl* decl = scope.owner != nullptr ? scope.owner->decl : nullptr;
+  const std::vector<ast::Item>* items = decl != nullptr ? items_in(*decl) : nullptr;
+  if (items == nullptr) return;
+  FindInput find{.place = stage};
+  find(*decl);
+  const ast::Expr* first = find.input != nullptr ? last_stage(*find.input, *items, {"collate"}) : nullptr;
+  if (first != nullptr) diagnostic.label(first->span, "batches are made here");
+}
+
+const ast::Expr* cut_of(Span use, const Scope& scope) {
+  if (scope.info == nullptr || scope.info->ast == nullptr) return nullptr;
+  FindReads reads{.place = use, .names = {}};
+  for (const ast::Stmt& stmt : scope.info->ast->body) reads(stmt);
+  for (const ast::Name* name : reads.names) {
+    FindLast find{.name = name->text, .use = name->span, .found = {}};
+    for (const ast::Stmt& stmt : scope.info->ast->body) find(stmt);
+    const ast::Expr* value = find.found.part ? find.found.value : nullptr;
+    const auto* call = value != nullptr ? value->get<ast::Call>() : nullptr;
+    const auto* method = call != nullptr ? call->callee->get<ast::Field>() : nullptr;
+    const bool is_cut =
+        method != nullptr && method->name.text == "chunk" && call->arguments.size() == 1 && !call->arguments[0].name;
+    if (is_cut) return value;
+  }
+  return nullptr;
+}
+
+void label_cut(diagnostics::Diagnostic& diagnostic, Span use, const Type& have, const Type& wanted,
+               const Scope& scope) {
+  const Context& cx = scope.cx;
+  if (have.dims.size() < 2 || wanted.dims.empty() || have.dims[0].group != 0 || wanted.dims[0].group != 0) return;
+  const ast::Expr* cut = cut_of(use, scope);
+  if (cut == nullptr) return;
+  const auto& call = *cut->get<ast::Call>();
+  const std::string parts = cx.source_text(call.arguments[0].value->span);
+  if (cx.text(have.dims[0].size) != "(" + cx.operand(wanted.dims[0].size) + " / " + parts + ")") return;
+  const Span method = call.callee->get<ast::Field>()->name.span;
+  diagnostic.label({method.source, method.begin, cut->span.end}, "cuts the first axis")
+      .help("did you mean `chunk({}, dim = 1)`?", parts)
+      .guess({cut->span.source, cut->span.end - 1, cut->span.end - 1}, ", dim = 1");
+}
+
+void label_given(diagnostics::Diagnostic& diagnostic, Span use, const Type& have, const Type& wanted,
+                 const Scope& scope) {
+  label_builder(diagnostic, use, false, scope.cx);
+  label_cut(diagnostic, use, have, wanted, scope);
 }
 
 Assigned find_assigned(const ExprView& local, const Scope& scope) {

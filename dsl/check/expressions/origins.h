@@ -31,6 +31,24 @@ void label_builder(diagnostics::Diagnostic& diagnostic, Span use, bool is_argume
 /// the stage in front of it that gives the size, `window(T)` or `pack(T)`.
 bool fits_record(const FnInfo& fn, const Type& record, Span place, Scope& scope);
 
+/// Adds where the layer is built that gives a value its size, also behind what keeps the size and where a local holds it; of
+/// another local where it is given.
+void label_layer(diagnostics::Diagnostic& diagnostic, const ExprView& value, const Scope& scope);
+
+/// Adds the `collate` above that has made batches already of what comes into the stage that is called at `stage`.
+void label_batches(diagnostics::Diagnostic& diagnostic, Span stage, const Scope& scope);
+
+/// The call that cuts the first axis of a tensor into equal parts where no other one is named, `chunk(2)`, of which a name that is
+/// read at `use` is a part; null if there is none.
+const ast::Expr* cut_of(Span use, const Scope& scope);
+
+/// Adds that call to what says that `have` does not fit `wanted` at `use`, if it is why: a part of it is what is wanted.
+void label_cut(diagnostics::Diagnostic& diagnostic, Span use, const Type& have, const Type& wanted, const Scope& scope);
+
+/// Adds what gives `have` its size, where `wanted` is asked for at `use`: the layer that is called there, or `chunk`.
+void label_given(diagnostics::Diagnostic& diagnostic, Span use, const Type& have, const Type& wanted,
+                 const Scope& scope);
+
 /// What a local was given last above `use`, and which of several values it is.
 struct Assigned {
   const ast::Expr* value = nullptr;               ///< null if that cannot be told

@@ -123,6 +123,11 @@ bool help_of_package(diagnostics::Diagnostic& diagnostic, const ast::Name& name,
   if (use.field == nullptr || !diagnostics::is_foreign_package(name.text)) return false;
   const ast::Name last = last_of_path(use.field->span, scope).value_or(*use.field);
   const std::string& word = last.text;
+  if (word == "pi" || word == "e") {
+    diagnostic.help("a constant of your own: `const {} = {}`", word,
+                    word == "pi" ? "3.141592653589793" : "2.718281828459045");
+    return true;
+  }
   const std::vector<std::string> known = scope.names();
   const Span whole = source::join(name.span, last.span);
   if (std::find(known.begin(), known.end(), word) != known.end()) {

@@ -192,11 +192,22 @@ Expr as_logged(Expr value, const ast::Log& log, Scope& scope) {
   return value;
 }
 
+/// Whether the step is a copy of one that trains where none is meant to, which is said.
+bool is_wrong_copy(const Scope& scope) {
+  const ast::Fn* original = scope.place == Place::Step ? scope.info->ast : nullptr;
+  if (original == nullptr || original->name.span == scope.info->span || !is_evaluating_role(scope.info->name) ||
+      is_evaluating_role(original->name.text))
+    return false;
+  Find<ast::Minimize> minimized;
+  for (const ast::Stmt& statement : original->body) minimized(statement);
+  return minimized.found;
+}
+
 const char* when_of(const ast::Log& log, bool is_metric, const Scope& scope) {
   const std::string& place = scope.info->name;
   const bool on_step = role_of(scope) == "train" && place != "train_epoch_end" && place != "train_end";
   const bool may_step = log.when == ast::LogWhen::Step || log.when == ast::LogWhen::Both;
-  if (!on_step && may_step)
+  if (!on_step && may_step && !is_wrong_copy(scope))
     scope.cx.report(diag::log_misplaced(log.when_span, "outside of training values are recorded on epoch only"));
   if (!on_step || log.when == ast::LogWhen::Epoch) return "epoch";
   if (log.when == ast::LogWhen::Default) return is_metric ? "epoch" : "step";

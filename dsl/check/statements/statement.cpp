@@ -3,6 +3,7 @@
 
 #include "dsl/ast/walk.h"
 #include "dsl/check/declarations/declarations.h"
+#include "dsl/check/expressions/origins.h"
 #include "dsl/check/statements/statements.h"
 
 namespace ltr::check {
@@ -62,7 +63,27 @@ bool fits_result(const Type& wanted, const ExprView& value, Scope& scope) {
         !match(same->type, field.type, binding, {}, place, scope, "the field `" + field.name + "`", false))
       return false;
   }
+  const auto* tuple = value.get<node::Tuple>();
+  const bool is_by_part =
+      tuple != nullptr && wanted.kind == Kind::Tuple && wanted.fields.size() == tuple->elements.size();
+  for (size_t i = 0; is_by_part && i < tuple->elements.size(); ++i) {
+    const Span place = scope.cx.at(tuple->elements[i]).span;
+    const std::string what = "part " + std::to_string(i + 1) + " of the result";
+    if (!match(wanted.fields[i].type, value.type.fields[i].type, binding, {}, place, scope, what, false)) return false;
+  }
   return match(wanted, value.type, binding, {}, value.span, scope, "the result", false);
+}
+
+/// Adds what gives the size of the result, or of the part of it, that a message speaks of.
+void label_origin(diagnostics::Diagnostic& diagnostic, const ExprView& value, const Scope& scope) {
+  if (diagnostic.code != diagnostics::Code::E0303) return;
+  if (value.span == diagnostic.span && value.type.is_tensor()) return label_layer(diagnostic, value, scope);
+  const auto* record = value.get<node::Record>();
+  const auto* tuple = value.get<node::Tuple>();
+  if (record == nullptr && tuple == nullptr) return;
+  for (const ExprId part : record != nullptr ? record->values : tuple->elements) {
+    if (scope.cx.at(part).span == diagnostic.span) label_layer(diagnostic, scope.cx.at(part), scope);
+  }
 }
 
 /// The same, with a label at the declared result of what does not fit, if that is on another line.
@@ -79,6 +100,7 @@ bool fits_declared(const Type& wanted, const ExprView& value, Scope& scope) {
   for (diagnostics::Diagnostic one : found.reported()) {
     if (is_written && !declared.is_empty() && cx.line_of(declared) != cx.line_of(one.span))
       one.label(declared, "declared here");
+    label_origin(one, value, scope);
     cx.report(std::move(one));
   }
   return fits;

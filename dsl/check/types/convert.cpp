@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/expressions/own_weight.h"
@@ -199,6 +200,22 @@ Expr convert_tuple(Expr expr, const Type& wanted, Scope& scope, const char* what
   return expr;
 }
 
+/// What was found of the fields of one record: of several that are of wrong types the first is told, with a label at the others.
+void report_of_fields(const std::vector<diagnostics::Diagnostic>& found, bool fits, Context& cx) {
+  std::optional<diagnostics::Diagnostic> first;
+  for (const diagnostics::Diagnostic& one : found) {
+    const bool is_error = one.severity == diagnostics::Severity::Error;
+    if (fits || !is_error) {
+      cx.report(one);
+    } else if (!first) {
+      first = one;
+    } else if (first->code == one.code && one.code == diagnostics::Code::E0309 && one.span != first->span) {
+      first->label(one.span, "{}", one.message);
+    }
+  }
+  if (first) cx.report(std::move(*first));
+}
+
 /// A record that has more fields than are wanted will do.
 Expr convert_record(Expr expr, const Type& wanted, Scope& scope, const char* what) {
   for (size_t i = 0; i < wanted.fields.size(); ++i) {
@@ -211,14 +228,19 @@ Expr convert_record(Expr expr, const Type& wanted, Scope& scope, const char* wha
   }
   auto* record = expr.get<node::Record>();
   if (record == nullptr) return convert_whole(std::move(expr), wanted, scope, what);
-  for (size_t i = 0; i < record->values.size(); ++i) {
-    const TypeField* field = wanted.find(expr.type.fields[i].name, i);
-    if (field == nullptr) continue;
-    const std::string label = "the field `" + field->name + "`";
-    if (!convert_part(record->values[i], expr.type.fields[i].type, field->type, scope, label.c_str()))
-      return error_at(expr.span);
+  diagnostics::Sink found;
+  bool fits = true;
+  {
+    const Aside aside(scope.cx, found);
+    for (size_t i = 0; i < record->values.size(); ++i) {
+      const TypeField* field = wanted.find(expr.type.fields[i].name, i);
+      if (field == nullptr) continue;
+      const std::string label = "the field `" + field->name + "`";
+      fits = convert_part(record->values[i], expr.type.fields[i].type, field->type, scope, label.c_str()) && fits;
+    }
   }
-  return expr;
+  report_of_fields(found.reported(), fits, scope.cx);
+  return fits ? std::move(expr) : error_at(expr.span);
 }
 
 /// A tensor where weights are wanted: a `weight` of the model itself stands by its name.
@@ -315,7 +337,8 @@ void report_quotient(const ExprView& value, Scope& scope) {
   const Span divisor = scope.cx.at(quotient->args[1]).span;
   const std::string text = scope.cx.source_text(value.span), below = scope.cx.source_text(divisor);
   diagnostics::Diagnostic diagnostic = diag::exact_quotient(value.span, text);
-  if (scope.cx.at(quotient->args[1]).is<node::IntConst>())
+  // A `const` is a number, too, and is called by its name.
+  if (scope.cx.at(quotient->args[1]).is<node::IntConst>() && std::isdigit(static_cast<unsigned char>(below[0])) != 0)
     diagnostic.help("a fraction is `/ {}.0`, and `floor({})` rounds", below, text)
         .fix({divisor.source, divisor.end, divisor.end}, ".0");
   else

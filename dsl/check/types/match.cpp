@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "dsl/check/expressions/expressions.h"
+#include "dsl/check/expressions/origins.h"
 #include "dsl/check/expressions/rounds.h"
 #include "dsl/check/types/element_cure.h"
 
@@ -25,7 +26,8 @@ void report_false(const Requirement& requirement, Span use, Context& cx) {
   const bool is_own = !requirement.use.is_empty() && requirement.use != use;
   const Span asked_at = is_own ? requirement.use : requirement.origin;
   const auto with_origin = [&](diagnostics::Diagnostic diagnostic) {
-    if (asked_at != use && !asked_at.is_empty()) diagnostic.label(asked_at, "required here");
+    if (asked_at != use && !asked_at.is_empty())
+      label_builder(diagnostic.label(asked_at, "required here"), asked_at, false, cx);
     note_hiding(diagnostic, asked_at, use, cx);
     cx.report(std::move(diagnostic));
   };
@@ -243,6 +245,7 @@ struct Matcher {
     const std::optional<size_t> axis = size != nullptr ? flattened(argument, *size) : std::nullopt;
     diagnostics::Diagnostic diagnostic = diag::dims_differ(span, what + " has the wrong size: " + detail);
     diagnostic.label(span, "{}", cx().text(argument));
+    label_given(diagnostic, span, argument, substitute(param, binding, cx()), scope);
     if (axis)
       diagnostic.help("its last {} dims are {} together: flatten them first, `.flatten({})`",
                       argument.dims.size() - *axis, cx().text(*size), *axis);
@@ -381,8 +384,7 @@ struct Matcher {
                  (bound[i].group != 0 || require_equal(bound[i].size, here[i].size, span, scope, true));
     }
     if (is_equal) return true;
-    // Shapes that PyTorch would stretch against each other deserve the warning that this is what
-    // would happen.
+    // Shapes that PyTorch would stretch against each other deserve the warning that it would.
     const Broadcast stretched = broadcast(bound, here, cx());
     if (stretched.is_symbolic_clash || (stretched.dims && stretched.equal.empty())) {
       diagnostics::Diagnostic diagnostic =
@@ -483,16 +485,13 @@ bool match(const Type& param, const Type& argument, Binding& binding, const std:
     return true;
   }
   if (param.kind == Kind::List && argument.kind == Kind::List && !param.fields.empty()) {
-    for (const TypeField& element : argument.fields) {
-      if (!match(param.fields[0].type, element.type, binding, free, span, scope, what, is_op)) return false;
-    }
-    return true;
+    return std::ranges::all_of(argument.fields, [&](const TypeField& element) {
+      return match(param.fields[0].type, element.type, binding, free, span, scope, what, is_op);
+    });
   }
-  if (param.kind == Kind::Tuple && argument.kind == Kind::Tuple && param.fields.size() == argument.fields.size()) {
-    for (size_t i = 0; i < param.fields.size(); ++i) {
-      if (!match(param.fields[i].type, argument.fields[i].type, binding, free, span, scope, what, is_op)) return false;
-    }
-    return true;
+  const bool are_tuples = param.kind == Kind::Tuple && argument.kind == Kind::Tuple;
+  for (size_t i = 0; are_tuples && param.fields.size() == argument.fields.size() && i < param.fields.size(); ++i) {
+    if (!match(param.fields[i].type, argument.fields[i].type, binding, free, span, scope, what, is_op)) return false;
   }
   return true;
 }

@@ -5,6 +5,7 @@
 
 #include "dsl/check/declarations/data_logic/data_logic.h"
 #include "dsl/check/expressions/expressions.h"
+#include "dsl/check/scope/reported.h"
 #include "dsl/check/walk.h"
 #include "runtime/tables/roles.h"
 
@@ -227,7 +228,7 @@ class Partners {
     for_each_expr(flow.body(), program, [&](const ExprView& expr) {
       const auto* op = expr.get<node::Op>();
       if (op == nullptr || !is_pair(op->op) || op->args.size() < 2) return;
-      add(flow.of(op->args[0]), flow.of(op->args[1]));
+      add(flow.of(op->args[0]), flow.of(op->args[1]), true);
     });
     const node::Record* record = flow.result();
     const size_t count = record != nullptr ? record->values.size() : 0;
@@ -235,8 +236,10 @@ class Partners {
       for (size_t k = 0; k < count; ++k) {
         const Type &image = flow.result_type().fields[i].type, &classes = flow.result_type().fields[k].type;
         const bool are_tensors = image.is_tensor() && classes.is_tensor() && classes.dims.size() >= 2;
-        if (are_tensors && is_floating(image.element) && !is_floating(classes.element))
-          add(flow.of(record->values[i]), flow.of(record->values[k]));
+        if (!are_tensors || !is_floating(image.element) || is_floating(classes.element)) continue;
+        const bool is_place =
+            image.dims.size() >= 2 && std::equal(image.dims.end() - 2, image.dims.end(), classes.dims.end() - 2);
+        add(flow.of(record->values[i]), flow.of(record->values[k]), is_place);
       }
     }
   }
@@ -244,13 +247,19 @@ class Partners {
   bool are(const std::string& one, const std::string& other) const {
     return pairs_.contains({one, other}) || pairs_.contains({other, one});
   }
+  /// Whether each place of one stands for the same place of the other.
+  bool lie_alike(const std::string& one, const std::string& other) const {
+    return alike_.contains({one, other}) || alike_.contains({other, one});
+  }
 
  private:
-  void add(const Origin& left, const Origin& right) {
+  void add(const Origin& left, const Origin& right, bool is_place) {
     if (left.is_all || right.is_all || left.fields.size() != 1 || right.fields.size() != 1) return;
     pairs_.emplace(*left.fields.begin(), *right.fields.begin());
+    if (is_place) alike_.emplace(*left.fields.begin(), *right.fields.begin());
   }
   std::set<std::pair<std::string, std::string>> pairs_;
+  std::set<std::pair<std::string, std::string>> alike_;
 };
 
 /// The calls of a map that vary fields, in the order of the program.
@@ -281,11 +290,47 @@ std::set<size_t> used_parts(const Span& call, const MapFlow& flow) {
   return parts;
 }
 
+bool is_of(const Origin& origin, const std::string& field) {
+  return !origin.is_all && origin.fields.size() == 1 && *origin.fields.begin() == field;
+}
+
+/// The field that belongs to what one call varies, and that the result has without it: varied by calls for pairs at most.
+std::string left_as_it_was(const Varied& one, const std::vector<Varied>& all, const MapFlow& flow,
+                           const Partners& partners) {
+  std::vector<Origin> results;
+  for (const ExprId value : flow.result()->values) results.push_back(flow.of(value));
+  const auto is_varied = [&](const Origin& origin) {
+    return is_of(origin, one.field) && origin.draws.contains({one.call, 0});
+  };
+  const auto is_for_pairs = [&](const Drawn& drawn) {
+    return std::ranges::any_of(all, [&](const Varied& other) { return other.call == drawn.call && is_pair(other.op); });
+  };
+  if (is_pair(one.op) || std::ranges::none_of(results, is_varied)) return "";
+  for (const Origin& origin : results) {
+    if (origin.is_all || origin.fields.size() != 1 || !std::ranges::all_of(origin.draws, is_for_pairs)) continue;
+    const std::string& field = *origin.fields.begin();
+    if (field != one.field && partners.lie_alike(one.field, field)) return field;
+  }
+  return "";
+}
+
+/// What is varied while the mask that belongs to it is given on as it was.
+void check_alone(Context& cx, const MapFlow& flow, const std::vector<Varied>& all, const Partners& partners) {
+  for (const Varied& one : all) {
+    const std::string other = left_as_it_was(one, all, flow, partners);
+    if (other.empty() || is_reported(cx, diagnostics::Code::W0514, one.call)) continue;
+    const std::string pair(library::info(pair_of(one.op)).name);
+    cx.report(diag::varied_apart(one.call, one.field, other)
+                  .note("what belongs to a place of `{}` no longer stands there in `{}`", one.field, other)
+                  .help("one call varies both alike: `{}, {} = {}(…)`", one.field, other, pair));
+  }
+}
+
 void check_apart(Context& cx, FnId map) {
   const MapFlow flow(map, cx.program);
   if (flow.result() == nullptr) return;
   const std::vector<Varied> all = varied_fields(flow, cx.program);
-  if (all.size() < 2) return;
+  if (all.empty()) return;
   const Partners partners(flow, cx.program);
   std::set<Id> told;
   for (size_t i = 0; i < all.size(); ++i) {
@@ -306,6 +351,7 @@ void check_apart(Context& cx, FnId map) {
                     .help("one call varies both alike: `{}, {} = {}(…)`", one.field, second, pair));
     }
   }
+  check_alone(cx, flow, all, partners);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "dsl/check/declarations/declarations.h"
+#include "dsl/check/expressions/origins.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/check/library/shape_rules/rules.h"
 #include "dsl/check/library/shape_rules/streams.h"
@@ -40,15 +41,6 @@ std::optional<Type> widened(const TypeField& field, const Polynomial& size, bool
 
 /// An argument of a stage.
 ExprView argument(const Expr& stage, size_t i, const Context& cx) { return cx.at(stage.get<node::Op>()->args[i]); }
-
-/// Whether `window` or `collate` can stand here: E0322.
-bool check_group(const FnInfo& op, const Expr& group, CallSite& site) {
-  Context& cx = site.scope.cx;
-  if (!group.type.uniform) return true;
-  cx.report(
-      diag::wrong_place(site.name_span, "`" + op.name + "` stands behind `collate`, where there are batches already"));
-  return false;
-}
 
 /// Whether a batch can hold a field; one whose last size differs from record to record if it is filled up.
 bool check_batched(const TypeField& field, const Type& wide, bool is_padded, CallSite& site) {
@@ -209,9 +201,18 @@ bool add_lengths(const ExprIds& lengths, const std::vector<std::string>& padded,
 
 }  // namespace
 
+bool stands_before_batches(const Type& stream, CallSite& site) {
+  if (!stream.uniform) return true;
+  diagnostics::Diagnostic diagnostic =
+      diag::wrong_place(site.name_span, "`" + site.name + "` stands behind `collate`, where there are batches already");
+  label_batches(diagnostic, site.name_span, site.scope);
+  site.scope.cx.report(std::move(diagnostic));
+  return false;
+}
+
 Expr rule_window(const FnInfo& op, CallSite& site) {
   auto group = stage(op, site);
-  if (!group || !check_group(op, *group, site)) return error_at(site.span);
+  if (!group || !stands_before_batches(group->type, site)) return error_at(site.span);
   const ExprView count = argument(*group, 1, site.scope.cx);
   const Polynomial size = count.type.value ? *count.type.value : site.scope.cx.program.atoms.unknown();
   for (TypeField& field : group->type.fields) {
@@ -229,7 +230,7 @@ Expr rule_collate(const FnInfo& op, CallSite& site) {
   const std::vector<std::string> padded = padded_fields(record, site.scope);
   spread_lengths(site, padded);
   auto group = stage(op, site);
-  if (!group || !check_group(op, *group, site)) return error_at(site.span);
+  if (!group || !stands_before_batches(group->type, site)) return error_at(site.span);
   const ExprView pad = argument(*group, kPad, cx), pads = argument(*group, kPads, cx);
   const bool is_padded = !pad.is<node::NoneConst>() || !pairs_of(pads).empty();
   const ExprIds asked = pairs_of(argument(*group, kLengths, cx));

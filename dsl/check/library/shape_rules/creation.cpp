@@ -28,6 +28,21 @@ bool has_dims_alone(const FnInfo& op, const CallSite& site) {
   Context& cx = site.scope.cx;
   diagnostics::Diagnostic diagnostic =
       diag::wrong_argument(fraction->span, "what stands in `" + op.name + "` without a name is a dim, so an int");
+  // The last are what follows the dims, `uniform([2], 8.0, 24.0)`, or all of them are.
+  const size_t follow = op.params.size() - 1;
+  const size_t dims = site.given.size() > follow ? site.given.size() - follow : 0;
+  const bool are_bare =
+      std::ranges::all_of(site.given, [](const Given& one) { return !one.name && one.value != nullptr; });
+  if (dims > 0 && are_bare && size_t(fraction - site.given.begin()) >= dims) {
+    std::string code;
+    for (size_t i = 0; i < site.given.size(); ++i) {
+      std::string text = cx.source_text(site.given[i].value->span);
+      if (i < dims && site.given[i].value->get<ast::List>() != nullptr) text = text.substr(1, text.size() - 2);
+      code += (i == 0 ? "" : ", ") + (i < dims ? "" : op.params[i - dims + 1].name + " = ") + text;
+    }
+    cx.report(std::move(diagnostic.help("`{}({})`", op.name, code)));
+    return false;
+  }
   std::string named = site.scope.own_dims;
   for (size_t i = 0; i < site.given.size() && i + 1 < op.params.size(); ++i) {
     if (site.given[i].value == nullptr) return true;  // piped in: no dim is

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "dsl/check/expressions/origins.h"
 #include "dsl/check/library/shape_rules/rules.h"
 
 namespace ltr::check {
@@ -83,7 +84,14 @@ bool report_unlisted(CallSite& site) {
   return true;
 }
 
-bool equal_but(const Type& a, const Type& b, std::optional<size_t> axis, const ExprView& dim, CallSite& site) {
+/// `which` of a list, `b`, may not be joined with the first, `a`.
+struct Joined {
+  const ExprView& list;
+  size_t which = 0;
+};
+
+bool equal_but(const Type& a, const Type& b, std::optional<size_t> axis, const ExprView& dim, CallSite& site,
+               const Joined& joined) {
   Context& cx = site.scope.cx;
   bool is_equal = a.dims.size() == b.dims.size();
   for (size_t i = 0; is_equal && i < a.dims.size(); ++i) {
@@ -95,6 +103,10 @@ bool equal_but(const Type& a, const Type& b, std::optional<size_t> axis, const E
     diagnostics::Diagnostic diagnostic =
         diag::dims_differ(site.span, "`" + site.name + "` cannot join " + cx.text(a) + " and " + cx.text(b));
     add_axis_cure(diagnostic, a, b, dim, site);
+    const auto* list = joined.list.get<node::List>();
+    for (const size_t i : {size_t(0), joined.which}) {
+      if (list != nullptr && i < list->elements.size()) label_layer(diagnostic, cx.at(list->elements[i]), site.scope);
+    }
     cx.report(std::move(diagnostic));
   }
   return is_equal;
@@ -112,7 +124,7 @@ Expr rule_cat(const FnInfo& op, CallSite& site) {
   const auto axis = axis_of((*args)[1], result, site);
   if (!axis) return error_at(site.span);
   for (size_t i = 1; i < types->size(); ++i) {
-    if (!equal_but(result, (*types)[i], axis, (*args)[1], site)) return error_at(site.span);
+    if (!equal_but(result, (*types)[i], axis, (*args)[1], site, {(*args)[0], i})) return error_at(site.span);
     result.dims[*axis].size = result.dims[*axis].size + (*types)[i].dims[*axis].size;
   }
   // A sum with a `?` in it is no more known than the `?` itself.
@@ -145,7 +157,7 @@ Expr rule_stack(const FnInfo& op, CallSite& site) {
   if (!types) return error_at(site.span);
   Type result = (*types)[0];
   for (size_t i = 1; i < types->size(); ++i) {
-    if (!equal_but(result, (*types)[i], std::nullopt, (*args)[1], site)) return error_at(site.span);
+    if (!equal_but(result, (*types)[i], std::nullopt, (*args)[1], site, {(*args)[0], i})) return error_at(site.span);
   }
   const auto axis = axis_of((*args)[1], result, site, true);
   if (!axis) return error_at(site.span);

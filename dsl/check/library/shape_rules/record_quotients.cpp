@@ -13,11 +13,19 @@ bool is_of_record(const ExprView& expr, const Fn& fn, const Program& program) {
   return any_child(expr, [&](ExprId child) { return is_of_record(program.exprs[child], fn, program); });
 }
 
-/// Whether it takes away what a division leaves: `i - i % 2` is a multiple.
-bool has_remainder(const ExprView& expr, const Program& program) {
+bool has(host::Op op, const ExprView& expr, const Program& program) {
   const auto* host = expr.get<node::Host>();
-  return (host != nullptr && host->op == host::Op::Mod) ||
-         any_child(expr, [&](ExprId child) { return has_remainder(program.exprs[child], program); });
+  return (host != nullptr && host->op == op) ||
+         any_child(expr, [&](ExprId child) { return has(op, program.exprs[child], program); });
+}
+
+/// Whether it takes away what a division leaves: `i - i % 2` is a multiple, and `2 * i % 8` is one of 2. The rest of what nobody
+/// prepared, `i % 7`, is none.
+bool has_remainder(const ExprView& expr, const Program& program) {
+  const auto* rest = expr.get<node::Host>();
+  if (rest == nullptr || rest->op != host::Op::Mod) return has(host::Op::Mod, expr, program);
+  const ExprView& whole = program.exprs[rest->args[0]];
+  return has(host::Op::Mod, whole, program) || has(host::Op::Mul, whole, program);
 }
 
 }  // namespace

@@ -252,10 +252,7 @@ Expr rule_filter(const FnInfo&, CallSite& site) {
     cx.report(diag::wrong_argument(site.name_span, "`filter` takes a function: `filter(row => row.x > 0)`"));
     return error_at(site.span);
   }
-  if (stream.type.uniform) {
-    cx.report(diag::wrong_place(site.name_span, "`filter` stands behind `collate`, where there are batches already"));
-    return error_at(site.span);
-  }
+  if (!stands_before_batches(stream.type, site)) return error_at(site.span);
   const FnInfo* fn = map_function(site.given[1], stream.type, false, site);
   if (fn == nullptr || fn->result.is_error()) return error_at(site.span);
   const Type& result = fn->result;

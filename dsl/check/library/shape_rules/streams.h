@@ -10,6 +10,8 @@ namespace ltr::check {
 Type stream_of(std::vector<TypeField> fields, bool is_batched = false);
 /// Whether records can have these fields: tensors, and host values that a cell holds.
 bool check_record(const std::vector<TypeField>& fields, Span span, Context& cx);
+/// Whether a stage that takes records stands in front of `collate`: E0322.
+bool stands_before_batches(const Type& stream, CallSite& site);
 /// A stage of arguments as they are declared; unset where one is wrong.
 std::optional<Expr> stage(const FnInfo& op, CallSite& site);
 /// `stream` mapped by the function that `site` gives behind it. That of `synthetic` may take the number of the record alone.

@@ -8,17 +8,6 @@
 
 namespace ltr::check {
 
-namespace {
-
-bool stands_before_batches(const Type& stream, const FnInfo& op, CallSite& site) {
-  if (!stream.uniform) return true;
-  site.scope.cx.report(
-      diag::wrong_place(site.name_span, "`" + op.name + "` stands behind `collate`, where there are batches already"));
-  return false;
-}
-
-}  // namespace
-
 /// The text that `of` names becomes ids; without it there is one.
 Expr rule_tokenize(const FnInfo& op, CallSite& site) {
   constexpr size_t kOf = 2;
@@ -26,7 +15,7 @@ Expr rule_tokenize(const FnInfo& op, CallSite& site) {
   const Expr stream = *site.given[0].checked;
   Binding binding;
   auto args = op_arguments(op, site, binding);
-  if (!args || !stands_before_batches(stream.type, op, site)) return error_at(site.span);
+  if (!args || !stands_before_batches(stream.type, site)) return error_at(site.span);
   std::vector<std::string> texts;
   for (const TypeField& field : stream.type.fields) {
     if (field.type.kind == Kind::Str) texts.push_back(field.name);
@@ -62,7 +51,7 @@ Expr rule_tokenize(const FnInfo& op, CallSite& site) {
 Expr rule_pack(const FnInfo& op, CallSite& site) {
   Context& cx = site.scope.cx;
   auto packed = stage(op, site);
-  if (!packed || !stands_before_batches(packed->type, op, site)) return error_at(site.span);
+  if (!packed || !stands_before_batches(packed->type, site)) return error_at(site.span);
   const auto are_ids = [](const Type& type) {
     return type.is_tensor() && type.dims.size() == 1 && !is_floating(type.element) && type.element != Element::Bool;
   };
