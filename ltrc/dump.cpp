@@ -23,7 +23,7 @@ int run_dump(const std::string& what, const std::string& file, const std::string
       fmt::print(
           "{}", lex::dump_tokens(lex::lex(*id, compilation.sources.text(*id), *compilation.sink), compilation.sources));
     } else if (id) {
-      fmt::print("{}", ast::dump_ast(parse::parse(*id, compilation.sources, *compilation.sink), compilation.sources));
+      fmt::print("{}", ast::dump_ast(parse::parse(*id, compilation.sources, *compilation.sink), &compilation.sources));
     }
     std::fflush(stdout);
     return report(compilation, common);

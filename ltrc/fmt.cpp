@@ -26,7 +26,7 @@ std::optional<std::string> formatted(source::SourceId id, Compilation& compilati
   diagnostics::Sink again;
   const source::SourceId copy = sources.add(std::string(sources.path(id)), text);
   const ast::Module after = parse::parse(copy, sources, again);
-  LTR_INVARIANT(!again.has_errors() && format::is_same_tree(before, after, sources),
+  LTR_INVARIANT(!again.has_errors() && format::is_same_tree(before, after),
                 "formatting would change " + std::string(sources.path(id)), ir::Loc{});
   return text;
 }

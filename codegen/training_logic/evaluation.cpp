@@ -17,12 +17,17 @@ bool is_copy(const ir::Function& left, const ir::Function& right) {
 diagnostics::Diagnostic misfit_of(const Misfit& misfit, const Findings& findings) {
   const library::Function &taker = library::info(misfit.taker), &given = library::info(misfit.given.function);
   const std::string taken(taker.name), name(given.name);
-  const bool is_masked = given.draws == library::Draws::InTraining;
-  diagnostics::Diagnostic diagnostic = taker.takes_scores() || is_masked ? diag::spoilt_scores(misfit.span, taken, name)
-                                       : taker.takes_logs && !misfit.is_wanted
-                                           ? diag::no_logarithm(misfit.span, taken, name)
-                                           : diag::no_probability(misfit.span, taken, name);
+  const bool is_masked = given.draws == library::Draws::InTraining, is_hidden = misfit.taker == library::Id::MaskedFill;
+  diagnostics::Diagnostic diagnostic =
+      taker.takes_scores() || is_masked || is_hidden ? diag::spoilt_scores(misfit.span, taken, name)
+      : taker.takes_logs && !misfit.is_wanted        ? diag::no_logarithm(misfit.span, taken, name)
+                                                     : diag::no_probability(misfit.span, taken, name);
   diagnostic.label(misfit.given.span, "`{}` here", name);
+  if (is_hidden) {
+    diagnostic.note("a probability below 0 is none, and the others do not add up to 1")
+        .help("scores are hidden in front of it: `{}(scores.{}(…))`", name, taken);
+    return diagnostic;
+  }
   if (taker.takes_scores() || is_masked) {
     diagnostic
         .note("{}", is_masked ? "in training it sets some of them to 0, whatever they say"
@@ -41,6 +46,8 @@ diagnostics::Diagnostic misfit_of(const Misfit& misfit, const Findings& findings
     diagnostic.help("the two are exchanged: `{}(log_softmax(…), softmax(…))`, what is trained first", taken);
   } else if (misfit.given.function == library::Id::LogSoftmax) {
     diagnostic.help("`softmax` in the place of `log_softmax`");
+  } else if (misfit.taker == library::Id::Sample) {
+    diagnostic.help("`softmax` between them: `sample(softmax(…, -1))`");
   } else if (taker.takes_probs && findings.class_scores.contains(misfit.given.span)) {
     diagnostic.help(
         "they are scores of classes, as `cross_entropy` takes them: `softmax(…, 1)`, of one class `softmax(…, 1)[:, "
@@ -151,8 +158,7 @@ void check_followed(const Findings& findings, const Heap& heap, Sink& sink) {
     if (!stay || !seen.insert(one.span).second) continue;
     const std::string& path = one.weights.front().scope.path;
     const bool is_unowned = std::ranges::any_of(sink.reported(), [&](const diagnostics::Diagnostic& other) {
-      return other.code == diagnostics::Code::E0404 &&
-             other.message.find("`" + path.substr(0, path.find(".*")) + "`") != std::string::npos;
+      return other.code == diagnostics::Code::E0404 && other.words[0] == path.substr(0, path.find(".*"));
     });
     if (is_unowned) continue;
     sink.report(diag::still_source(one.span, path.substr(0, path.find(".*")))

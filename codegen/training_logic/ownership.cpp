@@ -401,7 +401,7 @@ void check_ownership(const ModelTrace& model, const Findings& findings, const He
     // Whoever applies it will see that it needs an optimizer, and what a step assigns is meant for a buffer.
     const bool is_told = std::ranges::any_of(sink.reported(), [&](const diagnostics::Diagnostic& one) {
       return (one.code == diagnostics::Code::W0407 && span != object.spans.end() && one.span == span->second) ||
-             (one.code == diagnostics::Code::E0324 && one.message.find("`" + member + "`") != std::string::npos);
+             (one.code == diagnostics::Code::E0324 && one.words[0] == member);
     });
     if (is_told) continue;
     const bool is_weight = part_at(all, path).parts.empty();

@@ -51,6 +51,10 @@ void Trace::look_at_activation(Id taker, const ir::Op& op, Frame& frame) {
       findings.misfits.push_back(
           {written_span(op, 1, frame), taker, wanted, wanted.function == Id::LogSoftmax && is_trained_second, true});
   }
+  if (taker == Id::MaskedFill && op.operands.size() > 2 && before.function == Id::Softmax) {
+    const auto& fill = use(op.operands[2], frame).constant;
+    if (fill && is_below_zero(*fill)) findings.misfits.push_back({written_span(op, 0, frame), taker, before});
+  }
   if (!function.refuses_behind(before.function)) return;
   // Within a metric the mistake is what it was given.
   const Frame* metric = &frame;

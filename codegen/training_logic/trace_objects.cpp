@@ -3,6 +3,7 @@
 
 #include "codegen/training_logic/rules.h"
 #include "codegen/training_logic/trace.h"
+#include "dsl/host/math.h"
 #include "runtime/tables/weight_pattern.h"
 
 namespace ltr::training_logic {
@@ -172,9 +173,9 @@ std::optional<int64_t> Trace::size_of(ir::DimId id, const Frame& constructor) co
   if (dim.kind != Kind::Product && dim.kind != Kind::Sum && dim.kind != Kind::Exact) return std::nullopt;
   const auto left = size_of(dim.left, constructor), right = size_of(dim.right, constructor);
   if (!left || !right) return std::nullopt;
-  if (dim.kind == Kind::Sum) return *left + *right;
-  if (dim.kind == Kind::Product) return *left * *right;
-  return *right != 0 && *left % *right == 0 ? std::optional(*left / *right) : std::nullopt;
+  if (dim.kind == Kind::Exact) return host::exact_div(*left, *right);
+  const auto size = host::fold(dim.kind == Kind::Sum ? host::Op::Add : host::Op::Mul, *left, *right);
+  return size ? std::optional(std::get<int64_t>(*size)) : std::nullopt;
 }
 
 Value Trace::made_weight(const ir::Op& op, Frame& frame) {

@@ -19,7 +19,7 @@ std::string number(double value) {
 
 class Dump {
  public:
-  explicit Dump(const source::SourceManager& sources) : sources_(sources) {}
+  explicit Dump(const source::SourceManager* sources) : sources_(sources) {}
 
   std::string take() { return std::move(out_); }
 
@@ -393,7 +393,9 @@ class Dump {
     out_.append(2 * depth_, ' ');
     if (!prefix_.empty()) out_ += prefix_ + " ";
     prefix_.clear();
-    out_ += text + " " + source::to_text(sources_.position(span)) + "\n";
+    out_ += text;
+    if (sources_ != nullptr) out_ += " " + source::to_text(sources_->position(span));
+    out_ += '\n';
   }
 
   template <class T>
@@ -474,7 +476,7 @@ class Dump {
     children("", section.values);
   }
 
-  const source::SourceManager& sources_;
+  const source::SourceManager* sources_;  ///< null: places are left out
   std::string out_;
   std::string prefix_;
   size_t depth_ = 0;
@@ -483,14 +485,14 @@ class Dump {
 
 }  // namespace
 
-std::string dump_ast(const Module& module, const source::SourceManager& sources) {
+std::string dump_ast(const Module& module, const source::SourceManager* sources) {
   Dump dump(sources);
   dump.module(module);
   return dump.take();
 }
 
 std::string dump_ast(const Expr& expr, const source::SourceManager& sources) {
-  Dump dump(sources);
+  Dump dump(&sources);
   dump.node(expr);
   return dump.take();
 }

@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstddef>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,6 +56,7 @@ class Format {
 };
 
 /// `format` with its placeholders replaced in order.
+std::string fill(std::string_view format, std::span<const std::string> arguments);
 std::string fill(std::string_view format, std::initializer_list<Text> arguments);
 
 }  // namespace ltr::diagnostics

@@ -15,8 +15,8 @@ bool is_error(const Diagnostic& one) { return one.severity == Severity::Error; }
 /// What was computed for nothing reaches no loss either.
 void withhold_unreached(std::vector<Diagnostic>& told) {
   const bool is_lost = std::ranges::any_of(told, [](const Diagnostic& one) {
-    return one.code == Code::W0302 && (one.message.starts_with("nothing reads the local") ||
-                                       one.message.starts_with("nothing reads the parameter"));
+    return one.code == Code::W0302 &&
+           (one.words[0].starts_with("the local ") || one.words[0].starts_with("the parameter "));
   });
   if (!is_lost) return;
   std::erase_if(told, [](const Diagnostic& one) { return one.code == Code::W0408; });
@@ -27,7 +27,7 @@ void withhold_unread_batch(std::vector<Diagnostic>& told) {
   const auto is_constant = [](const Diagnostic& one) { return one.code == Code::E0424; };
   if (std::ranges::none_of(told, is_constant)) return;
   std::erase_if(told, [](const Diagnostic& one) {
-    return one.code == Code::W0302 && one.message.starts_with("nothing reads the parameter");
+    return one.code == Code::W0302 && one.words[0].starts_with("the parameter ");
   });
 }
 
@@ -41,8 +41,7 @@ bool is_of_fit(Code code) {
 bool say_same(const Diagnostic& one, const Diagnostic& other) {
   // Shapes that do not broadcast are each a mistake, unless one function gives what fits nowhere.
   const auto given_by = [](const Diagnostic& each) {
-    const auto label = std::ranges::find_if(
-        each.labels, [](const Label& label) { return label.message.find("` gives ") != std::string::npos; });
+    const auto label = std::ranges::find(each.labels, Tie::Gives, &Label::tie);
     return label != each.labels.end() ? label->span : Span{};
   };
   if (one.code == Code::E0304 && (given_by(one).is_empty() || given_by(one) != given_by(other))) return false;
@@ -79,11 +78,9 @@ void join_same_words(std::vector<Diagnostic>& told) {
   told = std::move(out);
 }
 
-constexpr std::string_view kRequired = "required here";
-
 /// The place of the same file that asks for what does not hold.
 std::optional<Span> asked_at(const Diagnostic& one) {
-  const auto label = std::ranges::find(one.labels, kRequired, &Label::message);
+  const auto label = std::ranges::find(one.labels, Tie::Required, &Label::tie);
   const bool is_size = one.code == Code::E0303 || one.code == Code::E0305;
   const bool is_here = label != one.labels.end() && is_size && label->span.source == one.span.source;
   return is_here ? std::optional(label->span) : std::nullopt;
@@ -104,7 +101,7 @@ void join_at_origin(std::vector<Diagnostic>& told) {
     if (own == told.end() && indices.size() == 1) continue;
     Diagnostic& whole = own != told.end() ? *own : told[indices[0]];
     if (own == told.end()) {
-      std::erase_if(whole.labels, [](const Label& label) { return label.message == kRequired; });
+      std::erase_if(whole.labels, [](const Label& label) { return label.tie == Tie::Required; });
       whole.labels.insert(whole.labels.begin(), {std::exchange(whole.span, place), "as it is built here"});
     }
     for (const size_t index : indices) {

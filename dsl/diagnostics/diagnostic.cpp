@@ -15,19 +15,24 @@ constexpr std::array kCodes = {
 
 }  // namespace
 
-std::string fill(std::string_view format, std::initializer_list<Text> arguments) {
+std::string fill(std::string_view format, std::span<const std::string> arguments) {
   std::string out;
-  const Text* next = arguments.begin();
+  auto next = arguments.begin();
   for (size_t i = 0; i < format.size(); ++i) {
     if (format.substr(i, 2) == "{}" && next != arguments.end()) {
-      out += next->value();
-      ++next;
+      out += *next++;
       ++i;
     } else {
       out += format[i];
     }
   }
   return out;
+}
+
+std::string fill(std::string_view format, std::initializer_list<Text> arguments) {
+  std::vector<std::string> words;
+  for (const Text& argument : arguments) words.push_back(argument.value());
+  return fill(format, words);
 }
 
 std::span<const CodeInfo> all_codes() { return std::span(kCodes).subspan(1); }

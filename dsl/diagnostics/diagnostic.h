@@ -40,9 +40,23 @@ std::string_view to_text(Code code);
 /// `find_code("E0304")`.
 std::optional<Code> find_code(std::string_view text);
 
+/// What a label says about its place, where messages that have it in common may be one mistake (`one_cause.h`).
+enum class Tie : uint8_t {
+  None,
+  Required,   ///< asks for what does not hold
+  AskedBy,    ///< the use that brings a rule about what is given elsewhere
+  OtherRule,  ///< another rule of that use
+  Declared,   ///< the declared type that does not fit
+  Gives,      ///< the function whose result does not
+  Hook,       ///< does not bring the name
+  Batches,    ///< makes batches of records
+  Cut,        ///< cuts a tensor into parts
+};
+
 struct Label {
   Span span;
   std::string message;
+  Tie tie = Tie::None;
 };
 
 /// A change of the source. It is right whenever it is offered, or a guess, which editors offer and nobody makes unasked.
@@ -63,10 +77,18 @@ struct Diagnostic {
   std::vector<std::string> notes;
   std::vector<std::string> helps;
   std::vector<Fix> fixes;
+  std::vector<std::string> words;   ///< what its message was filled with
+  std::vector<std::string> listed;  ///< the names that its note lists, of which another message may have some, too
+  std::string rule;                 ///< that does not hold, where the message says what follows
 
   template <class... Args>
   Diagnostic& label(Span where, std::type_identity_t<Format<sizeof...(Args)>> format, const Args&... args) & {
     labels.push_back({where, fill(format.text(), {Text(args)...})});
+    return *this;
+  }
+  template <class... Args>
+  Diagnostic& tie(Tie tie, Span where, std::type_identity_t<Format<sizeof...(Args)>> format, const Args&... args) & {
+    labels.push_back({where, fill(format.text(), {Text(args)...}), tie});
     return *this;
   }
   template <class... Args>
@@ -92,6 +114,10 @@ struct Diagnostic {
     return std::move(label(where, format, args...));
   }
   template <class... Args>
+  Diagnostic&& tie(Tie tie, Span where, std::type_identity_t<Format<sizeof...(Args)>> format, const Args&... args) && {
+    return std::move(this->tie(tie, where, format, args...));
+  }
+  template <class... Args>
   Diagnostic&& note(std::type_identity_t<Format<sizeof...(Args)>> format, const Args&... args) && {
     return std::move(note(format, args...));
   }
@@ -112,7 +138,8 @@ class Constructor {
     Diagnostic diagnostic;
     diagnostic.code = kCode;
     diagnostic.severity = kSeverity;
-    diagnostic.message = fill(format_.text(), {Text(std::move(args))...});
+    diagnostic.words = {Text(std::move(args)).value()...};
+    diagnostic.message = fill(format_.text(), diagnostic.words);
     diagnostic.span = span;
     return diagnostic;
   }

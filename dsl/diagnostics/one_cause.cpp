@@ -1,7 +1,6 @@
 #include "dsl/diagnostics/one_cause.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <set>
 #include <utility>
@@ -12,16 +11,8 @@ namespace ltr::diagnostics {
 
 namespace {
 
-/// The text between two others; empty if they are not there.
-std::string between(const std::string& text, const std::string& begin, const std::string& end) {
-  const size_t at = text.find(begin);
-  if (at == std::string::npos) return "";
-  const size_t from = at + begin.size(), to = text.find(end, from);
-  return to == std::string::npos ? "" : text.substr(from, to - from);
-}
-
-const Label* find_label(const Diagnostic& one, const std::function<bool(const std::string&)>& is_meant) {
-  const auto label = std::ranges::find_if(one.labels, [&](const Label& each) { return is_meant(each.message); });
+const Label* find_tie(const Diagnostic& one, Tie tie) {
+  const auto label = std::ranges::find(one.labels, tie, &Label::tie);
   return label != one.labels.end() ? &*label : nullptr;
 }
 
@@ -64,38 +55,36 @@ void join_each(std::vector<Diagnostic>& told, const Rule& rule) {
 /// A word of the language that is given a value is read as that word wherever it was meant as the name.
 bool is_read_as_word(const Diagnostic& one, Diagnostic& named) {
   if (named.helps.empty() || named.span.begin >= one.span.begin) return false;
-  const std::string word = between(named.message, "`", "`");
+  const std::string& word = named.words[0];
   if (one.code == Code::E0210 && one.message == named.message) {
     named.label(one.span, "here, too");
     return true;
   }
-  return one.code == Code::E0201 && one.message.ends_with("found `" + word + "`");
+  return one.code == Code::E0201 && one.words[1] == "`" + word + "`";
 }
 
 /// A mesh that has too few places, as it lacks an axis.
 bool is_of_mesh(const Diagnostic& one, Diagnostic& mesh) {
   if (one.code != Code::E0615 || !has_place(one, mesh.span)) return false;
-  mesh.label(one.span, "nor has it an axis `{}`", between(one.message, "no axis `", "`"));
+  mesh.label(one.span, "nor has it an axis `{}`", one.words[0]);
   return true;
 }
 
 /// A field that the stream of a map lacks, and what is known of its records, too.
 bool is_of_lost_field(const Diagnostic& one, Diagnostic& map) {
-  if (one.code != Code::E0308 || !one.message.starts_with("facts of {")) return false;
-  const std::string field = between(one.message, "} has no `", "`") + ": ";
-  const std::string wanted = between(map.message, " wants {", ", but the stream");
-  const std::string delivered = map.message.substr(map.message.find("but the stream"));
-  const auto holds = [&](const std::string& record, const std::string& before) {
-    return record.starts_with(field) || record.find(before + field) != std::string::npos;
+  if (one.code != Code::E0308 || !one.words[0].starts_with("facts of {")) return false;
+  const std::string field = one.words[1] + ": ";
+  const auto holds = [&](const std::string& record) {
+    return record.find("{" + field) != std::string::npos || record.find(", " + field) != std::string::npos;
   };
-  if (!holds(wanted, ", ") || holds(delivered, ", ") || holds(delivered, "{")) return false;
+  if (!holds(map.words[1]) || holds(map.words[2])) return false;
   map.label(one.span, "nor do the facts have it");
   return true;
 }
 
 /// A value with dims that is logged, of which the loss is computed that has these dims.
 bool is_of_loss(const Diagnostic& one, Diagnostic& loss) {
-  if (one.code != Code::E0313 || !one.message.starts_with("`log` takes")) return false;
+  if (one.code != Code::E0313 || !one.words[0].starts_with("`log` takes")) return false;
   const bool is_same = std::ranges::any_of(one.labels, [&](const Label& label) {
     return std::ranges::any_of(
         loss.labels, [&](const Label& own) { return own.span == label.span && own.message == label.message; });
@@ -106,28 +95,27 @@ bool is_of_loss(const Diagnostic& one, Diagnostic& loss) {
 
 /// `vocab == D`, asked for where what begins a list has other dims than those that its elements give.
 bool is_of_list(const Diagnostic& one, Diagnostic& list) {
-  if (one.code != Code::E0303 || one.notes.empty()) return false;
-  const std::string asked = between(one.notes[0], "`", "` is asked for");
-  const size_t equal = asked.find(" == ");
+  if (one.code != Code::E0303) return false;
+  const size_t equal = one.rule.find(" == ");
   if (equal == std::string::npos) return false;
-  const std::string left = asked.substr(0, equal), right = asked.substr(equal + 4);
-  const std::string taken = between(list.message, "maps ", " to "), given = between(list.message, " to ", ", so");
+  const std::string left = one.rule.substr(0, equal), right = one.rule.substr(equal + 4);
+  const std::string &taken = list.words[0], &given = list.words[1];
   const auto ends = [](const std::string& type, const std::string& dim) {
     return type.ends_with(" " + dim + "]") || type.ends_with("[" + dim + "]");
   };
   if (!(ends(taken, left) && ends(given, right)) && !(ends(taken, right) && ends(given, left))) return false;
-  const Label* place = find_label(one, [](const std::string& text) { return text == "required here"; });
-  list.label(place != nullptr ? place->span : one.span, "here `{}` is asked for, too", asked);
+  const Label* place = find_tie(one, Tie::Required);
+  list.label(place != nullptr ? place->span : one.span, "here `{}` is asked for, too", one.rule);
   return true;
 }
 
-/// Messages of one code that point at one place with the same words: the first is told, with `told_with` of each other one.
-void join_of_place(std::vector<Diagnostic>& told, Code code, std::string_view words,
+/// Messages of one code that are tied to one place: the first is told, with `told_with` of each other one.
+void join_of_place(std::vector<Diagnostic>& told, Code code, Tie tie,
                    std::string (*told_with)(const Diagnostic& one, const Diagnostic& first)) {
   std::map<Span, std::vector<size_t>> by_place;
   for (size_t i = 0; i < told.size(); ++i) {
     if (told[i].code != code) continue;
-    const Label* place = find_label(told[i], [&](const std::string& text) { return text == words; });
+    const Label* place = find_tie(told[i], tie);
     if (place != nullptr) by_place[place->span].push_back(i);
   }
   std::vector<bool> is_joined(told.size());
@@ -153,35 +141,23 @@ std::string told_with_part(const Diagnostic&, const Diagnostic&) { return "nor d
 
 /// Several names that one hook does not bring.
 void join_names_of_hook(std::vector<Diagnostic>& told) {
-  constexpr std::string_view kNote = "hooks that bring it: ";
-  const auto hooks_of = [&](const Diagnostic& one) {
-    std::vector<std::string> hooks;
-    for (size_t at = kNote.size(); at < one.notes[0].size();) {
-      const size_t end = std::min(one.notes[0].find(", ", at), one.notes[0].size());
-      hooks.push_back(one.notes[0].substr(at, end - at));
-      at = end + 2;
-    }
-    return hooks;
-  };
   std::map<Span, std::vector<size_t>> by_hook;
   for (size_t i = 0; i < told.size(); ++i) {
-    const Label* hook =
-        find_label(told[i], [](const std::string& text) { return text == "this hook does not bring it"; });
-    if (told[i].code == Code::E0301 && hook != nullptr && !told[i].notes.empty() && told[i].notes[0].starts_with(kNote))
-      by_hook[hook->span].push_back(i);
+    const Label* hook = find_tie(told[i], Tie::Hook);
+    if (told[i].code == Code::E0301 && hook != nullptr && !told[i].notes.empty()) by_hook[hook->span].push_back(i);
   }
   std::vector<bool> is_joined(told.size());
   for (const auto& [hook, indices] : by_hook) {
     Diagnostic& whole = told[indices[0]];
-    std::vector<std::string> common = hooks_of(whole), names = {between(whole.message, "no `", "`")};
+    std::vector<std::string> common = whole.listed, names = {whole.words[0]};
     for (const size_t index : indices) {
-      const std::vector<std::string> hooks = hooks_of(told[index]);
+      const std::vector<std::string>& hooks = told[index].listed;
       std::erase_if(common, [&](const std::string& one) { return std::ranges::find(hooks, one) == hooks.end(); });
     }
     if (common.empty()) continue;  // They belong into several hooks.
     for (const size_t index : indices) {
       if (index == indices[0]) continue;
-      const std::string name = between(told[index].message, "no `", "`");
+      const std::string& name = told[index].words[0];
       const bool is_new = std::ranges::find(names, name) == names.end();
       whole.label(told[index].span, "{}", is_new ? "nor `" + name + "`" : "here, too");
       if (is_new) names.push_back(name);
@@ -203,9 +179,7 @@ void join_of_declaration(std::vector<Diagnostic>& told) {
   std::map<Span, size_t> first_of;
   std::vector<bool> is_joined(told.size());
   for (size_t i = 0; i < told.size(); ++i) {
-    const Label* declared = find_label(told[i], [](const std::string& text) {
-      return text.find("` is declared ") != std::string::npos && text.ends_with(" here");
-    });
+    const Label* declared = find_tie(told[i], Tie::Declared);
     if (told[i].severity != Severity::Error || declared == nullptr) continue;
     const auto [known, is_first] = first_of.try_emplace(declared->span, i);
     Diagnostic& first = told[known->second];
@@ -222,27 +196,23 @@ void join_of_declaration(std::vector<Diagnostic>& told) {
 /// A rule that does not hold with what several experiments or trials give: the use that asks for it is told, once.
 void join_of_rule(std::vector<Diagnostic>& told) {
   const auto asked_at = [](const Diagnostic& one) {
-    const Label* use = find_label(one, [](const std::string& text) { return text == "by this"; });
+    const Label* use = find_tie(one, Tie::AskedBy);
     return use != nullptr ? use->span : one.span;
   };
-  const auto is_of_experiment = [](const Diagnostic& one) {
-    return one.message.find(" does not hold: experiment `") != std::string::npos;
-  };
-  const auto given = [](const Diagnostic& one) {
-    return one.message.substr(one.message.find(" does not hold: ") + std::string(" does not hold: ").size());
-  };
+  // The second word says who gives what.
+  const auto is_of_experiment = [](const Diagnostic& one) { return one.words[1].starts_with("experiment `"); };
   std::map<Span, std::vector<size_t>> by_use;
   std::map<Span, Span> within;  // of rules that are told with the one before
   for (const Diagnostic& one : told) {
     if (one.code != Code::E0319 || !is_of_experiment(one)) continue;
     for (const Label& label : one.labels) {
-      if (label.message.starts_with("nor `")) within.emplace(label.span, asked_at(one));
+      if (label.tie == Tie::OtherRule) within.emplace(label.span, asked_at(one));
     }
   }
   for (size_t i = 0; i < told.size(); ++i) {
-    const bool is_trial = told[i].message.find(" does not hold: a trial may have `") != std::string::npos &&
-                          asked_at(told[i]) != told[i].span;
-    if (told[i].code != Code::E0319 || (!is_of_experiment(told[i]) && !is_trial)) continue;
+    if (told[i].code != Code::E0319) continue;
+    const bool is_trial = told[i].words[1].starts_with("a trial may have `") && asked_at(told[i]) != told[i].span;
+    if (!is_of_experiment(told[i]) && !is_trial) continue;
     const Span use = asked_at(told[i]);
     by_use[within.contains(use) ? within.at(use) : use].push_back(i);
   }
@@ -255,13 +225,13 @@ void join_of_rule(std::vector<Diagnostic>& told) {
     const size_t chosen = best != indices.end() ? *best : indices[0];
     Diagnostic& whole = told[chosen];
     if (whole.span != use) {
-      std::erase_if(whole.labels, [](const Label& label) { return label.message == "by this"; });
+      std::erase_if(whole.labels, [](const Label& label) { return label.tie == Tie::AskedBy; });
       whole.labels.insert(whole.labels.begin(), {std::exchange(whole.span, use), "given here"});
     }
     for (const size_t index : indices) {
       if (index == chosen) continue;
       is_joined[index] = true;
-      if (!has_place(whole, told[index].span)) whole.label(told[index].span, "and {}", given(told[index]));
+      if (!has_place(whole, told[index].span)) whole.label(told[index].span, "and {}", told[index].words[1]);
     }
   }
   erase(told, is_joined);
@@ -279,8 +249,8 @@ void join_of_one_cause(std::vector<Diagnostic>& told) {
                              {Code::E0402, is_of_loss},
                              {Code::E0316, is_of_list}};
   for (const Rule& rule : kRules) join_each(told, rule);
-  join_of_place(told, Code::E0322, "batches are made here", told_with_stage);
-  join_of_place(told, Code::E0303, "cuts the first axis", told_with_part);
+  join_of_place(told, Code::E0322, Tie::Batches, told_with_stage);
+  join_of_place(told, Code::E0303, Tie::Cut, told_with_part);
 }
 
 }  // namespace ltr::diagnostics

@@ -165,20 +165,6 @@ class Print {
   bool is_shifted_ = false;     ///< it began in the middle of a line
 };
 
-/// A dump without the places at the end of its lines.
-std::string without_places(const std::string& dump) {
-  std::string out;
-  for (size_t begin = 0; begin < dump.size();) {
-    const size_t end = std::min(dump.find('\n', begin), dump.size());
-    const std::string_view line = std::string_view(dump).substr(begin, end - begin);
-    const bool is_doc = line.substr(std::min(line.find_first_not_of(' '), line.size())).starts_with("Doc ");
-    out += is_doc ? line : line.substr(0, line.rfind(' '));
-    out += '\n';
-    begin = end + 1;
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string format(const ast::Module& module, std::string_view text) {
@@ -189,8 +175,8 @@ std::string format(const ast::Module& module, std::string_view text) {
   return Print(std::move(pieces), text).run();
 }
 
-bool is_same_tree(const ast::Module& left, const ast::Module& right, const source::SourceManager& sources) {
-  return without_places(ast::dump_ast(left, sources)) == without_places(ast::dump_ast(right, sources));
+bool is_same_tree(const ast::Module& left, const ast::Module& right) {
+  return ast::dump_ast(left) == ast::dump_ast(right);
 }
 
 }  // namespace ltr::format

@@ -16,6 +16,6 @@ namespace ltr::format {
 std::string format(const ast::Module& module, std::string_view text);
 
 /// Whether two modules say the same: equal trees, places aside. Documentation counts.
-bool is_same_tree(const ast::Module& left, const ast::Module& right, const source::SourceManager& sources);
+bool is_same_tree(const ast::Module& left, const ast::Module& right);
 
 }  // namespace ltr::format

@@ -144,12 +144,8 @@ bool help_percentage(Iter at, const State& state, diagnostics::Diagnostic& diagn
 
 /// Whether the brackets that open at `at` are a function's: `name[B](x: float[B]) -> …`.
 bool has_result(const State& state, Iter at) {
-  while (at->kind == K::OpenParen || at->kind == K::OpenBracket) {
-    const lex::BracketPair* pair = state.buffer().find_bracket(state.index(at));
-    if (pair == nullptr || !pair->is_closed) return false;
-    at = state.begin() + pair->closer + 1;
-  }
-  return at->kind == K::Arrow;
+  const auto behind = find_behind_brackets(state, at);
+  return behind && (*behind)->kind == K::Arrow;
 }
 
 /// What begins a member of a callback and is none.
@@ -430,6 +426,8 @@ void add_help(const State& state, Level level, Iter start, Iter at, diagnostics:
   } else if (at == std::next(start) && expects(state, K::Assign) && has_result(state, at)) {
     diagnostic.help("a function begins with `fn`")
         .fix({start->span.source, start->span.begin, start->span.begin}, "fn ");
+  } else if (is_first_word && expects(state, K::Assign) && has_result(state, std::next(at))) {
+    diagnostic.help("a function begins with `fn`").fix(start->span, "fn");
   } else if (at->kind == K::Not && expects(state, Expected::Expression)) {
     diagnostic.help("in brackets: `(not x)`");
   } else if (at->kind == K::Plus && kind_before(state, at) == K::Plus && lex::is_word(kind_before(state, at, 2))) {

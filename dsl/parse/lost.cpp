@@ -21,14 +21,31 @@ std::vector<ast::Name> find_assigned_within(const State& state, Iter first, Iter
   return names;
 }
 
+/// Whether what is named there has a head as declarations have, and no call: `N(n: int) {`, `t[B](x: float[B]) -> float`.
+bool has_head(const State& state, Iter name) {
+  constexpr KindSet kBehind = {K::OpenBrace, K::Arrow, K::Assign};
+  const auto behind = find_behind_brackets(state, std::next(name));
+  return behind && kBehind.has((*behind)->kind);
+}
+
 }  // namespace
+
+std::optional<Iter> find_behind_brackets(const State& state, Iter at) {
+  while (at->kind == K::OpenParen || at->kind == K::OpenBracket) {
+    const lex::BracketPair* pair = state.buffer().find_bracket(state.index(at));
+    if (pair == nullptr || !pair->is_closed) return std::nullopt;
+    at = state.begin() + pair->closer + 1;
+  }
+  return at;
+}
 
 bool lacks_sign(const State& state, Iter name) {
   constexpr KindSet kBeginsValue = {K::Int, K::Float, K::Str, K::If, K::Minus};
   constexpr KindSet kAssigns = {K::Assign, K::Colon};
   const Iter next = std::next(name);
   if (name->kind != K::Name || next->starts_line || is_first_word_elsewhere(state.text(*name))) return false;
-  return kBeginsValue.has(next->kind) || (kNames.has(next->kind) && !kAssigns.has(std::next(next)->kind));
+  return kBeginsValue.has(next->kind) ||
+         (kNames.has(next->kind) && !kAssigns.has(std::next(next)->kind) && !has_head(state, next));
 }
 
 std::vector<ast::Name> find_unpacked(const State& state, Iter first, Iter last) {

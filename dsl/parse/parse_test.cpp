@@ -27,7 +27,7 @@ struct Parsed {
     for (const auto& diagnostic : sink.sorted()) out += diagnostics::render_short(diagnostic, sources);
     return out;
   }
-  std::string dump() const { return ast::dump_ast(module, sources); }
+  std::string dump() const { return ast::dump_ast(module, &sources); }
 };
 
 struct Count {

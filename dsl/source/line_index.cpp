@@ -49,7 +49,9 @@ Position LineIndex::position(std::string_view text, uint32_t offset) const {
   offset = std::min(offset, static_cast<uint32_t>(text.size()));
   const uint32_t line = line_of(offset);
   const uint32_t begin = begin_of(line);
-  const uint32_t column = characters_before(text, offset) - characters_before(text, begin) + 1;
+  const bool is_near = offset - begin < kStride;
+  const uint32_t column = 1 + (is_near ? count_characters(text.substr(begin, offset - begin))
+                                       : characters_before(text, offset) - characters_before(text, begin));
   // The mark is no character that an editor shows, so it has no column.
   const bool has_mark = line == 1 && text.substr(0, offset).starts_with(kByteOrderMark);
   return {line, has_mark ? column - 1 : column};

@@ -184,7 +184,7 @@ Json formatting(const Snapshot& snapshot, const Json* range) {
   const std::string text = format::format(before, sources.text(id));
   const source::SourceId copy = sources.add(snapshot.path, text);
   const ast::Module after = parse::parse(copy, sources, sink);
-  if (sink.has_errors() || !format::is_same_tree(before, after, sources))
+  if (sink.has_errors() || !format::is_same_tree(before, after))
     throw std::runtime_error("formatting would change what the program means; please report this file");
   const uint32_t first = range != nullptr ? snapshot.offset(range->at("start")) : 0;
   const uint32_t last = range != nullptr ? snapshot.offset(range->at("end")) : UINT32_MAX;

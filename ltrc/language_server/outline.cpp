@@ -94,12 +94,16 @@ bool matches(const std::string& name, const std::string& query) {
   return at == query.size();
 }
 
+const std::vector<ast::Decl>& decls_of(const Snapshot& snapshot) {
+  static const std::vector<ast::Decl> none;
+  return snapshot.module() != nullptr ? snapshot.module()->decls : none;
+}
+
 }  // namespace
 
 Json document_symbols(const Snapshot& snapshot) {
   Json result = Json::array();
-  if (snapshot.module() == nullptr) return result;
-  for (const ast::Decl& decl : snapshot.module()->decls) {
+  for (const ast::Decl& decl : decls_of(snapshot)) {
     if (const auto* block = decl.get<ast::Extern>()) {
       for (const ast::ExternFn& fn : block->fns) {
         if (!fn.signature.name.text.empty())
@@ -182,7 +186,7 @@ Json folding_ranges(const Snapshot& snapshot) {
   }
   add(first, last, "comment");
   first = last = 0;
-  for (const ast::Decl& decl : snapshot.module() != nullptr ? snapshot.module()->decls : std::vector<ast::Decl>{}) {
+  for (const ast::Decl& decl : decls_of(snapshot)) {
     if (decl.get<ast::Import>() == nullptr) continue;
     if (first == 0) first = lines.line_of(decl.span.begin);
     last = lines.line_of(decl.span.end);
@@ -213,7 +217,7 @@ Json document_links(const Snapshot& snapshot, const std::vector<std::string>& fo
       break;
     }
   }
-  for (const ast::Decl& decl : snapshot.module() != nullptr ? snapshot.module()->decls : std::vector<ast::Decl>{}) {
+  for (const ast::Decl& decl : decls_of(snapshot)) {
     const auto* import = decl.get<ast::Import>();
     if (import == nullptr || import->path.size() < 2 || import->path[0].text != "std") continue;
     std::string folder = "std";
@@ -235,7 +239,7 @@ Json code_lenses(const Snapshot& snapshot) {
     result.push_back({{"range", snapshot.range(span)},
                       {"command", {{"title", title}, {"command", command}, {"arguments", std::move(arguments)}}}});
   };
-  for (const ast::Decl& decl : snapshot.module() != nullptr ? snapshot.module()->decls : std::vector<ast::Decl>{}) {
+  for (const ast::Decl& decl : decls_of(snapshot)) {
     if (const auto* test = decl.get<ast::Test>())
       add(test->title_span, "run test", "ltr.test", {snapshot.path, test->title});
     const auto* experiment = decl.get<ast::Experiment>();

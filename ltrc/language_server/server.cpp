@@ -166,6 +166,12 @@ const Snapshot& Server::snapshot(Document& document, Reach reach) {
   return *document.snapshot;
 }
 
+const Snapshot& Server::parsed(Document& document) {
+  if (document.snapshot) return *document.snapshot;
+  if (!document.parsed) document.parsed = parse_snapshot(document.path, document.text);
+  return *document.parsed;
+}
+
 const Snapshot& Server::complete_snapshot(Document& document) {
   snapshot(document);
   document.snapshot->complete();
@@ -174,6 +180,7 @@ const Snapshot& Server::complete_snapshot(Document& document) {
 
 void Server::changed(Document& document) {
   if (document.snapshot) past_.push_back(std::move(document.snapshot));
+  document.parsed.reset();
   document.publish_at = Clock::now() + kQuiet;
 }
 
@@ -302,6 +309,10 @@ void Server::add_whole(const std::string& method, Json (*answer)(const Snapshot&
   requests_[method] = [this, answer](const Json& params) -> Json { return answer(snapshot(document(params))); };
 }
 
+void Server::add_parsed(const std::string& method, Json (*answer)(const Snapshot&)) {
+  requests_[method] = [this, answer](const Json& params) -> Json { return answer(parsed(document(params))); };
+}
+
 void Server::add_features() {
   add_at("textDocument/hover", hover);
   add_at("textDocument/signatureHelp", signature_help);
@@ -309,8 +320,8 @@ void Server::add_features() {
   add_at("textDocument/typeDefinition", type_definition);
   add_at("textDocument/documentHighlight", highlights);
   add_at("textDocument/prepareRename", prepare_rename);
-  add_whole("textDocument/documentSymbol", document_symbols);
-  add_whole("textDocument/foldingRange", folding_ranges);
+  add_parsed("textDocument/documentSymbol", document_symbols);
+  add_parsed("textDocument/foldingRange", folding_ranges);
   add_whole("textDocument/codeLens", code_lenses);
   add_whole("textDocument/semanticTokens/full", semantic_tokens);
   requests_["textDocument/completion"] = [this](const Json& params) -> Json {
@@ -336,10 +347,10 @@ void Server::add_features() {
                   [&] { return others(asked); });
   };
   requests_["textDocument/formatting"] = [this](const Json& params) -> Json {
-    return formatting(snapshot(document(params)), nullptr);
+    return formatting(parsed(document(params)), nullptr);
   };
   requests_["textDocument/rangeFormatting"] = [this](const Json& params) -> Json {
-    return formatting(snapshot(document(params)), &params.at("range"));
+    return formatting(parsed(document(params)), &params.at("range"));
   };
   requests_["textDocument/inlayHint"] = [this](const Json& params) -> Json {
     return inlay_hints(snapshot(document(params)), params.at("range"));

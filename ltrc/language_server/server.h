@@ -28,6 +28,7 @@ class Server {
     std::string text;
     Json version;
     std::unique_ptr<Snapshot> snapshot;  ///< of `text`, or nothing if that changed
+    std::unique_ptr<Snapshot> parsed;    ///< of `text`, not analysed, or nothing
     std::optional<Clock::time_point> publish_at;
     std::set<std::string> others;  ///< files that its diagnostics were published in
   };
@@ -39,12 +40,15 @@ class Server {
   /// A request about one place of one document.
   void add_at(const std::string& method, Json (*answer)(const Snapshot&, uint32_t));
   void add_whole(const std::string& method, Json (*answer)(const Snapshot&));
+  /// A request about the text alone.
+  void add_parsed(const std::string& method, Json (*answer)(const Snapshot&));
 
   void take(const Incoming& incoming);
   void take_request(const Json& id, const std::string& method, const Json& params);
   Json capabilities() const;
 
   Document& document(const Json& params);
+  const Snapshot& parsed(Document& document);
   const Snapshot& snapshot(Document& document, Reach reach = Reach::Mentioned);
   const Snapshot& complete_snapshot(Document& document);
   void changed(Document& document);

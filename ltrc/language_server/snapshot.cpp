@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "dsl/parse/parse.h"
 #include "ltrc/source_files.h"
 
 namespace ltr::language_server {
@@ -57,18 +58,35 @@ void Snapshot::complete() {
   }
 }
 
+namespace {
+
+/// An editor sends Unicode; only a file that was read from disk can hold anything else.
+std::string as_unicode(std::string text) {
+  if (!source::find_invalid_utf8(text)) return text;
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) >= 0x80) c = '?';
+  }
+  return text;
+}
+
+}  // namespace
+
+std::unique_ptr<Snapshot> parse_snapshot(const std::string& path, std::string text) {
+  auto snapshot = std::make_unique<Snapshot>();
+  snapshot->path = path;
+  driver::Compilation& compilation = snapshot->compilation;
+  compilation.sink = std::make_unique<diagnostics::Sink>();
+  const source::SourceId id = compilation.sources.add(path, as_unicode(std::move(text)));
+  compilation.graph.emplace().modules.emplace_back().ast = parse::parse(id, compilation.sources, *compilation.sink);
+  return snapshot;
+}
+
 std::unique_ptr<Snapshot> take_snapshot(const std::string& path, std::string text, Reach reach) {
   auto snapshot = std::make_unique<Snapshot>();
   snapshot->path = path;
-  if (source::find_invalid_utf8(text)) {
-    // An editor sends Unicode; only a file that was read from disk can hold this.
-    for (char& c : text) {
-      if (static_cast<unsigned char>(c) >= 0x80) c = '?';
-    }
-  }
   try {
     snapshot->compilation.reach = reach;
-    driver::check_text(path, std::move(text), snapshot->compilation);
+    driver::check_text(path, as_unicode(std::move(text)), snapshot->compilation);
   } catch (const std::exception& error) {
     snapshot->failure = error.what();
   }

@@ -34,6 +34,8 @@ struct Snapshot {
   Json location(Span span) const;
 };
 
+/// One that was parsed and no more, without an index: what shows the text alone takes no analysis.
+std::unique_ptr<Snapshot> parse_snapshot(const std::string& path, std::string text);
 std::unique_ptr<Snapshot> take_snapshot(const std::string& path, std::string text, Reach reach);
 
 /// A path as the compiler names it as the path of a file that can be opened: that of a library file

@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const source::SourceId id = sources.add("fuzz.ltr", std::string(fuzz::text_of(data, size)));
   diagnostics::Sink sink;
   const ast::Module module = parse::parse(id, sources, sink);
-  ast::dump_ast(module, sources);
+  ast::dump_ast(module, &sources);
   for (const diagnostics::Diagnostic& diagnostic : sink.sorted()) {
     fuzz::expect(diagnostic.span.end <= size, "a diagnostic points into the text");
     diagnostics::render_human(diagnostic, sources, {});

@@ -15,7 +15,7 @@ struct PlacedCall {
   std::string callee;
   const std::vector<ParamInfo>* params = nullptr;
   std::vector<const ast::Expr*> given;
-  bool builds_layer = false;
+  const ObjectInfo* built = nullptr;  ///< of a layer or metric that it builds
   bool is_of_library = false;
   bool is_passed_on = false;  ///< it is all that its function does
 };
@@ -103,7 +103,7 @@ class Calls {
       const auto known = cx_.declared.fns.find(symbol->fn);
       // Of the sides of a loss W0414 speaks.
       if (known == cx_.declared.fns.end() || library::is_loss(known->second->id)) return {};
-      return {symbol->name, &known->second->params, {}, false, cx_.graph.modules[symbol->module].is_library};
+      return {symbol->name, &known->second->params, {}, nullptr, cx_.graph.modules[symbol->module].is_library};
     }
     const bool builds_layer = symbol->kind == SymbolKind::Block || symbol->kind == SymbolKind::Metric;
     if (!builds_layer && symbol->kind != SymbolKind::Model && symbol->kind != SymbolKind::Data &&
@@ -111,7 +111,8 @@ class Calls {
       return {};
     const auto known = cx_.declared.objects.find(symbol->decl);
     if (known == cx_.declared.objects.end()) return {};
-    return {symbol->name, &known->second->params, {}, builds_layer, cx_.graph.modules[symbol->module].is_library};
+    const ObjectInfo* built = builds_layer ? known->second.get() : nullptr;
+    return {symbol->name, &known->second->params, {}, built, cx_.graph.modules[symbol->module].is_library};
   }
 
   void take(const ast::Call& call, const ast::Expr* piped) {
@@ -133,8 +134,34 @@ bool is_named(const PlacedCall& call, size_t at, size_t param) {
   return name.size() > 1 && name_given(*call.given[at]) == name;
 }
 
-bool are_sizes(const PlacedCall& call, size_t first, size_t second) {
-  return (*call.params)[first].type.kind == Kind::Int && (*call.params)[second].type.kind == Kind::Int;
+/// Whether a dim of a type is computed of the size.
+bool has_size(const Type& type, AtomId size, const Program& program) {
+  const auto is_of_it = [&](const Dim& dim) {
+    const std::vector<AtomId> atoms = program.atoms.deep_atoms(dim.size);
+    return std::ranges::find(atoms, size) != atoms.end();
+  };
+  return std::ranges::any_of(type.dims, is_of_it) ||
+         std::ranges::any_of(type.fields, [&](const TypeField& field) { return has_size(field.type, size, program); });
+}
+
+/// Whether what a layer or metric takes or gives has a size by one of two ints that it is built with; so it is taken of those
+/// whose types are not known.
+bool are_sizes(const PlacedCall& call, size_t first, size_t second, const Program& program) {
+  const Type &one = (*call.params)[first].type, &other = (*call.params)[second].type;
+  if (one.kind != Kind::Int || other.kind != Kind::Int) return false;
+  for (const std::string name : {"forward", "update"}) {
+    const auto fn = call.built->fns.find(name);
+    if (fn == call.built->fns.end()) continue;
+    for (const Type* size : {&one, &other}) {
+      const auto atom = size->value ? size->value->single_atom() : std::nullopt;
+      if (!atom || has_size(fn->second->result, *atom, program)) return true;
+      for (const ParamInfo& param : fn->second->params) {
+        if (has_size(param.type, *atom, program)) return true;
+      }
+    }
+    return false;
+  }
+  return true;
 }
 
 /// Numbers that are no sizes, or lists of them.
@@ -145,16 +172,16 @@ bool is_plain_number(const Type& type) {
 
 /// Two arguments in each other's place; or, of numbers that a function of the library takes, one in the place of another, where
 /// something of another name stands in its own.
-bool are_crossed(const PlacedCall& call, size_t first, size_t second) {
+bool are_crossed(const PlacedCall& call, size_t first, size_t second, const Program& program) {
   // The way back through layers has their sizes the other way round.
-  if (call.builds_layer && are_sizes(call, first, second)) return false;
+  if (call.built != nullptr && are_sizes(call, first, second, program)) return false;
   const bool first_strays = is_named(call, first, second), second_strays = is_named(call, second, first);
   if (first_strays && second_strays) return true;
   if (!first_strays && !second_strays) return false;
   const std::string_view other = name_given(*call.given[first_strays ? second : first]);
   const bool is_other_param =
       std::ranges::any_of(*call.params, [&](const ParamInfo& param) { return param.name == other; });
-  return call.is_of_library && !call.builds_layer && other.size() > 1 && !is_other_param &&
+  return call.is_of_library && call.built == nullptr && other.size() > 1 && !is_other_param &&
          is_plain_number((*call.params)[first].type) && is_plain_number((*call.params)[second].type);
 }
 
@@ -171,7 +198,7 @@ void judge(Context& cx, const std::vector<PlacedCall>& calls) {
     if (call.is_passed_on) continue;
     for (size_t first = 0; first < call.given.size(); ++first) {
       for (size_t second = first + 1; second < call.given.size(); ++second) {
-        if (!are_crossed(call, first, second) || is_called_straight(calls, call, first, second)) continue;
+        if (!are_crossed(call, first, second, cx.program) || is_called_straight(calls, call, first, second)) continue;
         const ast::Expr &one = *call.given[first], &other = *call.given[second];
         const std::string left = cx.source_text(one.span), right = cx.source_text(other.span);
         const std::string &param = (*call.params)[first].name, &later = (*call.params)[second].name;

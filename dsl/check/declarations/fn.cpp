@@ -133,7 +133,10 @@ void read_signature(Context& cx, FnInfo& fn, Scope& scope) {
   }
   scope.missing_binders = &fn.binders;
   fn.params = check_params(cx, fn.ast->params, scope);
+  const size_t named = fn.binders.size();
   fn.result = fn.ast->result ? check_type(*fn.ast->result, scope) : Type::of(Kind::Void);
+  // Of a result with a dim that nothing names, nothing more is said.
+  if (fn.binders.size() > named) fn.result = Type::error();
   scope.missing_binders = nullptr;
   if (fn.ast->where) read_where(*fn.ast->where, scope, fn.requirements);
   if (scope.requirements != nullptr) give_to_owner(fn, scope);

@@ -232,7 +232,7 @@ void report_first_of_each(std::vector<diagnostics::Diagnostic> found, Context& c
     const uint32_t line = cx.sources.lines(one.span.source).line_of(one.span.begin);
     if (decl != nullptr && !told.empty() && told.back().decl == decl && line <= told.back().line + 1) {
       told.back().line = line;
-      told.back().diagnostic.label(one.span, "nor {}", one.message.substr(0, one.message.find(" does not hold")));
+      told.back().diagnostic.tie(diagnostics::Tie::OtherRule, one.span, "nor `{}`", one.words[0]);
     } else {
       told.push_back({std::move(one), decl, line});
     }
@@ -277,8 +277,9 @@ void check_rules(Context& cx, const Experiment& experiment, const std::vector<Ob
     if (sides && !told_sides.insert(std::minmax(sides->first, sides->second)).second) continue;
     diagnostics::Diagnostic diagnostic = diag::where_not_satisfied(
         place, rule.text, "experiment `" + experiment.name + "` gives " + given_text(wired.expr, cx.program));
-    if (place != rule.span && asked_at != rule.span) diagnostic.label(rule.span, "required here");
-    if (place != asked_at) diagnostic.label(asked_at, "by this");
+    if (place != rule.span && asked_at != rule.span)
+      diagnostic.tie(diagnostics::Tie::Required, rule.span, "required here");
+    if (place != asked_at) diagnostic.tie(diagnostics::Tie::AskedBy, asked_at, "by this");
     // What a call is given has to fit; rules of what is called are of the call.
     label_builder(diagnostic, asked_at, asked_at == rule.span, cx);
     label_exchanged(diagnostic, rule.text, experiment.name, cx);

@@ -128,7 +128,8 @@ class SweepRules {
       if (is_reported(cx_, diagnostics::Code::E0319, span)) return true;
       const std::string why = "a trial may have `" + axis.name + " = " + drawn.text + "`";
       cx_.report(diag::where_not_satisfied(span, rule.text, why)
-                     .label(rule.span, "{}", rule.is_of_start ? "by this" : "the rule"));
+                     .tie(rule.is_of_start ? diagnostics::Tie::AskedBy : diagnostics::Tie::None, rule.span, "{}",
+                          rule.is_of_start ? "by this" : "the rule"));
       return true;
     }
     return false;

@@ -88,6 +88,30 @@ bool note_own(diagnostics::Diagnostic& diagnostic, const CallSite& site) {
   return diagnostic.notes.size() != notes;
 }
 
+/// `macro` of `average = macro`, or a type: what a word alone means, the callee says, which is not known.
+bool is_word_of_callee(const Given& given, const Scope& scope) {
+  const auto* word = given.value->get<ast::NameRef>();
+  if (word == nullptr) return false;
+  return is_type_name(word->name.text) || (given.name && !is_in_scope(word->name.text, scope));
+}
+
+/// Where it cannot be told what is given for what, names are looked up all the same, but for those of series, which only a callback
+/// knows: `monitor = val.loss`.
+void look_up_names(const CallSite& site) {
+  if (site.scope.place == Place::Experiment) return;
+  diagnostics::Sink found;
+  {
+    const Aside aside(site.scope.cx, found);
+    for (const Given& given : site.given) {
+      if (!given.checked && given.value != nullptr && !is_word_of_callee(given, site.scope))
+        check_expr(*given.value, site.scope);
+    }
+  }
+  for (const diagnostics::Diagnostic& one : found.reported()) {
+    if (one.code == diagnostics::Code::E0301) site.scope.cx.report(one);
+  }
+}
+
 /// E0309 of an argument with a name that no param has. `others` is that of names that are like none of them, which are told
 /// together, when all are known. False if what is called is another one than is meant, which says all.
 bool report_unknown_param(const Given& given, const std::vector<ParamInfo>& params, const CallSite& site,
@@ -234,7 +258,10 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
     cx.report(std::move(diagnostic));
     has_error = true;
   }
-  if (has_error) return std::nullopt;
+  if (has_error) {
+    look_up_names(site);
+    return std::nullopt;
+  }
   return bound;
 }
 
@@ -275,7 +302,8 @@ bool has_broken_param(const std::vector<ParamInfo>& params) {
 
 Expr ignore_arguments(CallSite& site) {
   for (const Given& given : site.given) {
-    if (!given.checked && given.value != nullptr) check_expr(*given.value, site.scope);
+    if (!given.checked && given.value != nullptr && !is_word_of_callee(given, site.scope))
+      check_expr(*given.value, site.scope);
   }
   return error_at(site.span);
 }

@@ -7,9 +7,9 @@
 
 namespace ltr::check {
 
-namespace {
-
 bool is_type_name(const std::string& name) { return name == "int" || name == "str" || element_of(name).has_value(); }
+
+namespace {
 
 /// Reports `float(x)`, with how a value of that type is made here.
 Expr report_type_called(const ast::Name& name, CallSite& site) {
@@ -61,13 +61,6 @@ bool report_built_function(const ast::Expr& callee, const std::vector<Given>& gi
                 .help("it is a function, called once: `{}`", text)
                 .fix(span, text));
   return true;
-}
-
-/// `macro` of `average = macro`, or a type: what a word alone means, the callee says, which is not known.
-bool is_word_of_callee(const Given& given, const Scope& scope) {
-  const auto* word = given.value->get<ast::NameRef>();
-  if (word == nullptr) return false;
-  return is_type_name(word->name.text) || (given.name && !is_in_scope(word->name.text, scope));
 }
 
 /// `rows |> folds(5)[0]`, whose index is of the call alone. False if the target is another.
@@ -132,8 +125,18 @@ Expr call_written(const ast::Expr& callee, std::vector<Given> given, Span span, 
   if (is_type_name(name)) return report_type_called(ref->name, site);
   // The arguments are looked at all the same: their mistakes are independent ones.
   report_unknown(ref->name, scope, {.given = &site.given, .empty_call = site.given.empty() ? span : Span{}});
-  for (const Given& argument : site.given) {
-    if (argument.value != nullptr && !is_word_of_callee(argument, scope)) check_expr(*argument.value, scope);
+  return ignore_arguments(site);
+}
+
+/// A call with what is wrong itself: names are looked up all the same, and nothing else is said.
+Expr call_behind_mistake(const ast::Expr& callee, std::vector<Given> given, Span span, Scope& scope) {
+  diagnostics::Sink found;
+  {
+    const Aside aside(scope.cx, found);
+    call_written(callee, std::move(given), span, scope);
+  }
+  for (const diagnostics::Diagnostic& one : found.reported()) {
+    if (one.code == diagnostics::Code::E0301) scope.cx.report(one);
   }
   return error_at(span);
 }
@@ -153,8 +156,10 @@ std::vector<Given> given_of(const ast::Call& call, std::optional<Expr> piped) {
 }
 
 Expr check_call(const ast::Expr& expr, const ast::Call& call, Scope& scope, std::optional<Expr> piped) {
-  if (piped && piped->type.is_error()) return error_at(expr.span);
-  return call_written(*call.callee, given_of(call, std::move(piped)), expr.span, scope);
+  const bool is_broken = piped && piped->type.is_error();
+  std::vector<Given> given = given_of(call, std::move(piped));
+  return is_broken ? call_behind_mistake(*call.callee, std::move(given), expr.span, scope)
+                   : call_written(*call.callee, std::move(given), expr.span, scope);
 }
 
 namespace {
@@ -162,14 +167,14 @@ namespace {
 /// `value |> target`, whose value was checked.
 Expr check_link(const ast::Expr& expr, const ast::Pipe& pipe, Expr value, Scope& scope) {
   const Span span = pipe.target->span;  // What is wrong with the value shows at the link that takes it.
-  if (const auto* call = pipe.target->get<ast::Call>()) {
-    if (value.type.is_error()) return error_at(expr.span);
-    std::vector<Given> given = given_of(*call);
-    given.insert(given.begin(), {std::nullopt, nullptr, std::move(value), span});
-    return call_written(*call->callee, std::move(given), expr.span, scope);
-  }
-  if (value.type.is_error() || report_indexed_link(pipe, scope)) return error_at(expr.span);
-  return call_written(*pipe.target, {{std::nullopt, nullptr, std::move(value), span}}, expr.span, scope);
+  const auto* call = pipe.target->get<ast::Call>();
+  const ast::Expr& callee = call != nullptr ? *call->callee : *pipe.target;
+  const bool is_broken = value.type.is_error();
+  if (call == nullptr && !is_broken && report_indexed_link(pipe, scope)) return error_at(expr.span);
+  std::vector<Given> given = call != nullptr ? given_of(*call) : std::vector<Given>();
+  given.insert(given.begin(), {std::nullopt, nullptr, std::move(value), span});
+  return is_broken ? call_behind_mistake(callee, std::move(given), expr.span, scope)
+                   : call_written(callee, std::move(given), expr.span, scope);
 }
 
 }  // namespace

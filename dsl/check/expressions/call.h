@@ -26,6 +26,8 @@ Expr default_of(const std::vector<ParamInfo>& params, size_t index, std::vector<
 void check_defaults(const std::vector<ParamInfo>& params, uint32_t module, Scope& scope);
 /// A param that could not be read: what fits it is not known.
 bool has_broken_param(const std::vector<ParamInfo>& params);
+/// Whether it is a type that a call may be given by its name: `int`, `str`, `f64`.
+bool is_type_name(const std::string& name);
 /// Looks at the arguments for mistakes of their own.
 Expr ignore_arguments(CallSite& site);
 

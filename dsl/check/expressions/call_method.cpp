@@ -96,7 +96,7 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
   CallSite decode{name, field.name.span, span, given, scope};
   if (auto call = decode_in_predict(field, decode)) return std::move(*call);
   Expr base = check_base(field, scope, given.empty() ? span : Span{});
-  if (base.type.is_error()) return error_at(span);
+  if (base.type.is_error()) return ignore_arguments(decode);
   if (base.type.is_vocabulary()) {
     if (auto call = vocabulary_call(base, decode)) return std::move(*call);
     return known_field(std::move(base), field.name, span, scope);

@@ -54,7 +54,8 @@ const FnInfo* maker(const ExprView& value, const Scope& scope) {
 void label_declared_field(diagnostics::Diagnostic& diagnostic, const std::string& name, const Scope& scope) {
   const ast::FieldType* field = declared_field(name, scope);
   if (field == nullptr) return;
-  diagnostic.label(field->type->span, "`{}` is declared {} here", name, scope.cx.source_text(field->type->span));
+  diagnostic.tie(diagnostics::Tie::Declared, field->type->span, "`{}` is declared {} here", name,
+                 scope.cx.source_text(field->type->span));
 }
 
 void label_declared(diagnostics::Diagnostic& diagnostic, const ExprView& value, const Scope& scope) {
@@ -65,12 +66,14 @@ void label_declared(diagnostics::Diagnostic& diagnostic, const ExprView& value, 
     const auto info = scope.owner->members.find(member->name);
     const bool is_state = info != scope.owner->members.end() && info->second.kind == MemberKind::State;
     if (is_state)
-      diagnostic.label(info->second.span, "`{}` is declared {} here", member->name, cx.text(info->second.type));
+      diagnostic.tie(diagnostics::Tie::Declared, info->second.span, "`{}` is declared {} here", member->name,
+                     cx.text(info->second.type));
     return;
   }
   const FnInfo* fn = maker(value, scope);
   if (fn != nullptr && fn->ast != nullptr && fn->ast->result && fn->module == scope.module)
-    diagnostic.label(fn->ast->result->span, "`{}` gives {}", fn->name, cx.source_text(fn->ast->result->span));
+    diagnostic.tie(diagnostics::Tie::Gives, fn->ast->result->span, "`{}` gives {}", fn->name,
+                   cx.source_text(fn->ast->result->span));
 }
 
 }  // namespace ltr::check

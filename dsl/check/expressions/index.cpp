@@ -209,7 +209,13 @@ void require_within(const Bounds& bounds, const Polynomial& size, Span span, Sco
 
 Expr check_index(const ast::Expr& expr, const ast::Index& index, Scope& scope) {
   Expr base = check_expr(*index.base, scope);
-  if (base.type.is_error()) return error_at(expr.span);
+  if (base.type.is_error()) {
+    for (const ast::IndexItem& item : index.items) {
+      if (item.first) check_expr(**item.first, scope);
+      if (item.second) check_expr(**item.second, scope);
+    }
+    return error_at(expr.span);
+  }
   if (base.type.kind == Kind::List || base.type.kind == Kind::Tuple)
     return index_list(std::move(base), index, expr.span, scope);
   if (base.type.kind == Kind::Str || base.type.kind == Kind::Path)

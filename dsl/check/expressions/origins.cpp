@@ -275,7 +275,7 @@ void label_batches(diagnostics::Diagnostic& diagnostic, Span stage, const Scope&
   FindInput find{.place = stage};
   find(*decl);
   const ast::Expr* first = find.input != nullptr ? last_stage(*find.input, *items, {"collate"}) : nullptr;
-  if (first != nullptr) diagnostic.label(first->span, "batches are made here");
+  if (first != nullptr) diagnostic.tie(diagnostics::Tie::Batches, first->span, "batches are made here");
 }
 
 const ast::Expr* cut_of(Span use, const Scope& scope) {
@@ -305,7 +305,7 @@ void label_cut(diagnostics::Diagnostic& diagnostic, Span use, const Type& have, 
   const std::string parts = cx.source_text(call.arguments[0].value->span);
   if (cx.text(have.dims[0].size) != "(" + cx.operand(wanted.dims[0].size) + " / " + parts + ")") return;
   const Span method = call.callee->get<ast::Field>()->name.span;
-  diagnostic.label({method.source, method.begin, cut->span.end}, "cuts the first axis")
+  diagnostic.tie(diagnostics::Tie::Cut, {method.source, method.begin, cut->span.end}, "cuts the first axis")
       .help("did you mean `chunk({}, dim = 1)`?", parts)
       .guess({cut->span.source, cut->span.end - 1, cut->span.end - 1}, ", dim = 1");
 }

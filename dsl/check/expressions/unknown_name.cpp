@@ -314,8 +314,9 @@ void report_unknown(const ast::Name& name, Scope& scope, const NameUse& use) {
       scope.place == Place::Hook && !bring.empty()) {
     std::string list;
     for (const std::string& hook : bring) list += (list.empty() ? "" : ", ") + hook;
+    diagnostic.listed = bring;
     if (scope.info != nullptr && scope.info->ast != nullptr)
-      diagnostic.label(scope.info->ast->name.span, "this hook does not bring it");
+      diagnostic.tie(diagnostics::Tie::Hook, scope.info->ast->name.span, "this hook does not bring it");
     scope.cx.report(std::move(diagnostic.note("hooks that bring it: {}", list)));
     return;
   }

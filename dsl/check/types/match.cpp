@@ -27,7 +27,7 @@ void report_false(const Requirement& requirement, Span use, Context& cx) {
   const Span asked_at = is_own ? requirement.use : requirement.origin;
   const auto with_origin = [&](diagnostics::Diagnostic diagnostic) {
     if (asked_at != use && !asked_at.is_empty())
-      label_builder(diagnostic.label(asked_at, "required here"), asked_at, false, cx);
+      label_builder(diagnostic.tie(diagnostics::Tie::Required, asked_at, "required here"), asked_at, false, cx);
     note_hiding(diagnostic, asked_at, use, cx);
     cx.report(std::move(diagnostic));
   };
@@ -64,7 +64,7 @@ void report_false(const Requirement& requirement, Span use, Context& cx) {
     diagnostics::Diagnostic diagnostic = diag::dims_differ(use, message);
     // In the names of the block, which those who use it do not know.
     if (asked_at != use && !asked_at.is_empty() && requirement.text.find(" == ") != std::string::npos)
-      diagnostic.note("`{}` is asked for", requirement.text);
+      diagnostic.note("`{}` is asked for", diagnostic.rule = requirement.text);
     with_origin(std::move(diagnostic));
   } else {
     with_origin(diag::where_not_satisfied(use, requirement.text, given_text(requirement, cx)));
@@ -118,7 +118,7 @@ bool report_broken_round(const Requirement& bound, Span use, Scope& scope) {
   diagnostics::Diagnostic diagnostic =
       diag::where_not_satisfied(use, bound.text, least->when + " in one of the rounds");
   const Span asked_at = bound.use.is_empty() ? bound.origin : bound.use;
-  if (asked_at != use && !asked_at.is_empty()) diagnostic.label(asked_at, "required here");
+  if (asked_at != use && !asked_at.is_empty()) diagnostic.tie(diagnostics::Tie::Required, asked_at, "required here");
   scope.cx.report(std::move(diagnostic));
   return true;
 }

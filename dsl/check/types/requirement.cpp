@@ -241,7 +241,7 @@ bool require_value(Requirement requirement, Span use, Scope& scope) {
       const auto holds = evaluate(rule, cx.program);
       if (holds && holds->whole == 0) {
         cx.report(diag::where_not_satisfied(use, requirement.text, "it is given " + cx.source_text(use))
-                      .label(requirement.origin, "required here"));
+                      .tie(diagnostics::Tie::Required, requirement.origin, "required here"));
         return false;
       }
       obligation.fate = Fate::Proven;

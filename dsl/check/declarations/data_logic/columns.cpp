@@ -24,7 +24,7 @@ std::optional<std::string> withdraw_fields(const std::vector<std::string>& store
       if (is_read(name)) return false;
       return is_of_batch ? one.message.find("{" + name + ": ") != std::string::npos ||
                                one.message.find(", " + name + ": ") != std::string::npos
-                         : one.message.ends_with(" has no `" + name + "`");
+                         : one.words[1] == name;
     });
     if (missing != stored.end()) asked = *missing;
     return missing != stored.end();

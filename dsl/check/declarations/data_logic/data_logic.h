@@ -30,6 +30,8 @@ void check_columns(Context& cx, const DataObject& data, const ExprIds& arguments
 void check_stages(Context& cx, const DataObject& data);
 /// W0508, W0514: maps of what is measured draw nothing, and what belongs together is varied together.
 void check_varied(Context& cx, const DataObject& data);
+/// W0515: `collate` fills up with the word that a vocabulary has for it.
+void check_padding(Context& cx, const DataObject& data);
 /// W0501: some step of an experiment reads each field of the batch. For all data, at the end.
 void check_fields(Context& cx);
 

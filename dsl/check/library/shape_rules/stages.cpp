@@ -120,7 +120,8 @@ FnInfo* map_function(const Given& given, const Type& stream, bool is_numbered, C
     if (!fits) {
       diagnostics::Diagnostic diagnostic =
           diag::map_type(given.span, fn->name, cx.text(fn->params[0].type), cx.text(record))
-              .label(fn->params[0].span, "`{}` is declared {} here", wanted.name, cx.text(wanted.type));
+              .tie(diagnostics::Tie::Declared, fn->params[0].span, "`{}` is declared {} here", wanted.name,
+                   cx.text(wanted.type));
       std::vector<std::string> others;
       for (const TypeField& field : record.fields) others.push_back(field.name);
       const auto near = have == nullptr ? diagnostics::suggest(wanted.name, others) : std::nullopt;
