@@ -35,6 +35,8 @@ using Others = std::function<std::vector<const Snapshot*>()>;
 Json references(const Snapshot& snapshot, uint32_t offset, bool with_declaration, const Others& others);
 /// What prevents a rename is thrown as std::runtime_error.
 Json prepare_rename(const Snapshot& snapshot, uint32_t offset);
+/// Whether strings may name what stands there, as a path of weights: to rename it wants a complete snapshot.
+bool is_named_in_strings(const Snapshot& snapshot, uint32_t offset);
 Json rename(const Snapshot& snapshot, uint32_t offset, const std::string& name, const Others& others);
 
 Json document_symbols(const Snapshot& snapshot);

@@ -97,8 +97,7 @@ void refuse_clash(const Snapshot& snapshot, const std::map<Span, std::string>& e
     renamed.replace(edit->first.begin, edit->first.end - edit->first.begin, edit->second);
   driver::Compilation after;
   driver::check_text(snapshot.path, std::move(renamed), after);
-  // What strings say of weights is found out last.
-  driver::check_whole(after);
+  if (snapshot.is_complete) driver::check_whole(after);
   if (after.sink->error_count() <= snapshot.compilation.sink->error_count()) return;
   for (const diagnostics::Diagnostic& diagnostic : after.sink->sorted()) {
     if (diagnostic.severity == diagnostics::Severity::Error)
@@ -141,6 +140,13 @@ Json references(const Snapshot& snapshot, uint32_t offset, bool with_declaration
 Json prepare_rename(const Snapshot& snapshot, uint32_t offset) {
   const Use& use = renamable(snapshot, offset);
   return {{"range", snapshot.range(use.span)}, {"placeholder", snapshot.index->entity(use.entity).name}};
+}
+
+bool is_named_in_strings(const Snapshot& snapshot, uint32_t offset) {
+  const Use* use = snapshot.index->use_at(kMain, offset);
+  if (use == nullptr) return false;
+  const EntityKind kind = snapshot.index->entity(use->entity).kind;
+  return kind == EntityKind::Member || kind == EntityKind::Param;  // A block that is given has weights, too.
 }
 
 Json rename(const Snapshot& snapshot, uint32_t offset, const std::string& name, const Others& others) {

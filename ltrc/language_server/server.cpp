@@ -342,9 +342,11 @@ void Server::add_features() {
   };
   requests_["textDocument/rename"] = [this](const Json& params) -> Json {
     Document& asked = document(params);
-    const Snapshot& now = complete_snapshot(asked);
-    return rename(now, now.offset(params.at("position")), params.at("newName").get<std::string>(),
-                  [&] { return others(asked); });
+    const Snapshot& now = snapshot(asked);
+    const uint32_t offset = now.offset(params.at("position"));
+    // What strings say of weights is found out last.
+    if (is_named_in_strings(now, offset)) complete_snapshot(asked);
+    return rename(now, offset, params.at("newName").get<std::string>(), [&] { return others(asked); });
   };
   requests_["textDocument/formatting"] = [this](const Json& params) -> Json {
     return formatting(parsed(document(params)), nullptr);
