@@ -19,18 +19,26 @@ struct FindAssigned {
 
   void operator()(const auto& node) { for_each_child(node, *this); }
   void operator()(const Stmt& stmt) {
-    if (const auto* assign = stmt.get<Assign>()) {
-      if (const Name* name = variable_of(assign->target)) names.insert(name->text);
-    } else if (const auto* unpack = stmt.get<Unpack>()) {
-      for (const Name& name : unpack->names) names.insert(name.text);
-    } else if (const auto* declare = stmt.get<Declare>()) {
-      names.insert(declare->name.text);
-    }
+    for (const Assignment& one : assignments_of(stmt)) names.insert(one.name->text);
     for_each_child(stmt, *this);
   }
 };
 
 }  // namespace
+
+std::vector<Assignment> assignments_of(const Stmt& stmt) {
+  std::vector<Assignment> found;
+  if (const auto* assign = stmt.get<Assign>()) {
+    const bool is_whole = assign->op == AssignOp::Set && assign->target.get<NameRef>() != nullptr;
+    if (const Name* name = variable_of(assign->target)) found.push_back({name, &assign->value, is_whole});
+  } else if (const auto* unpack = stmt.get<Unpack>()) {
+    for (size_t i = 0; i < unpack->names.size(); ++i)
+      found.push_back({&unpack->names[i], &unpack->value, true, i, &unpack->names});
+  } else if (const auto* declare = stmt.get<Declare>()) {
+    found.push_back({&declare->name, &declare->value});
+  }
+  return found;
+}
 
 std::set<std::string> assigned_names(const Body& body) {
   FindAssigned assigned;

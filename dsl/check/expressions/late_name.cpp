@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "dsl/ast/assigned.h"
 #include "dsl/ast/walk.h"
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/declarations/items.h"
@@ -19,21 +20,13 @@ struct FindAssigned {
   int depth = 0;          ///< of bodies that may not be run
   bool is_inner = false;  ///< it is in one of them
 
-  void take(const ast::Name& one, const ast::Expr& given) {
-    if (one.text != name || !found.is_empty()) return;
-    found = one.span;
-    value = given.span;
-    is_inner = depth > 0;
-  }
   void operator()(const ast::Stmt& stmt) {
-    if (const auto* assign = stmt.get<ast::Assign>()) {
-      const auto* target = assign->target.get<ast::NameRef>();
-      if (target != nullptr && assign->op == ast::AssignOp::Set) take(target->name, assign->value);
+    for (const ast::Assignment& one : ast::assignments_of(stmt)) {
+      if (!one.is_whole || one.name->text != name || !found.is_empty()) continue;
+      found = one.name->span;
+      value = one.value->span;
+      is_inner = depth > 0;
     }
-    if (const auto* unpack = stmt.get<ast::Unpack>()) {
-      for (const ast::Name& one : unpack->names) take(one, unpack->value);
-    }
-    if (const auto* declare = stmt.get<ast::Declare>()) take(declare->name, declare->value);
     if (const auto* log = stmt.get<ast::Log>();
         log != nullptr && log->value && log->name.text == name && logged.is_empty())
       logged = log->name.span;

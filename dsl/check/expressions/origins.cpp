@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "dsl/ast/assigned.h"
 #include "dsl/ast/walk.h"
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/declarations/items.h"
@@ -131,23 +132,14 @@ struct FindLast {
   Span use;
   Assigned found;
 
-  void take(const ast::Name& one, const ast::Expr& value) {
-    if (one.text == name && value.span.end <= use.begin) found = {&value, one.span, std::nullopt, nullptr};
-  }
   void operator()(const ast::Stmt& stmt) {
-    if (const auto* assign = stmt.get<ast::Assign>()) {
-      const auto* target = assign->target.get<ast::NameRef>();
-      if (target != nullptr && target->name.text == name && assign->op != ast::AssignOp::Set) found = {};
-      if (target != nullptr && assign->op == ast::AssignOp::Set) take(target->name, assign->value);
+    for (const ast::Assignment& one : ast::assignments_of(stmt)) {
+      if (one.name->text != name) continue;
+      if (!one.is_whole)
+        found = {};
+      else if (one.value->span.end <= use.begin)
+        found = {one.value, one.name->span, one.part, one.names};
     }
-    if (const auto* unpack = stmt.get<ast::Unpack>()) {
-      for (size_t i = 0; i < unpack->names.size(); ++i) {
-        const ast::Name& one = unpack->names[i];
-        take(one, unpack->value);
-        if (found.name == one.span) found = {&unpack->value, one.span, i, &unpack->names};
-      }
-    }
-    if (const auto* declare = stmt.get<ast::Declare>()) take(declare->name, declare->value);
     ast::for_each_child(stmt, *this);
   }
   void operator()(const auto&) {}
