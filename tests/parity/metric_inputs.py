@@ -91,6 +91,7 @@ INPUTS["holes"] = ([torch.where(torch.arange(12) % 5 == s, float("nan"), wave(12
                    [f"where(arange(12) % 5 == {s}, log(-1.0), wave(12, {s}.0))" for s in (0, 1)])
 INPUTS["weights"] = ([torch.where(torch.arange(12) % 7 == s + 2, float("nan"), wave(12, s + 0.5).abs()) for s in (0, 1)],
                      [f"where(arange(12) % 7 == {s + 2}, log(-1.0), abs(wave(12, {s}.5)))" for s in (0, 1)])
+INPUTS["share"] = ([torch.floor((wave(16, s) + 1) * 4) / 8 for s in (0, 1)], [f"floor((wave(16, {s}.0) + 1) * 4) / 8" for s in (0, 1)])
 INPUTS["one"] = ([torch.tensor(x) for x in (3.0, -1.5, float("nan"), 0.25, 8.0)], ["3.0", "-1.5", "log(-1.0)", "0.25", "8.0"])
 INPUTS["weight"] = ([torch.tensor(x) for x in (1.0, 2.0, 9.0, 0.0, 0.5)], ["1.0", "2.0", "9.0", "0.0", "0.5"])
 INPUTS["other_logits"] = ([wave(40, s).cos().reshape(8, 5) for s in (0.3, 2)], [f"cos(wave(40, {s})).reshape(8, 5)" for s in ("0.3", "2.0")])

@@ -396,6 +396,24 @@ for how in ("best", "avg"):
             row(f"ROUGEScore({key}, {value}, accumulate = {how})", Picked(X.ROUGEScore(rouge_keys=(key,), accumulate=how), f"{key}_{value}"),
                 "said", "meant_each", prepare=to_each)
 
+# Curves at thresholds, as torchmetrics gives them but for the thresholds; where it has nan, 0 / 0, so has ours.
+first_two = lambda curve: torch.stack(curve[:2])
+for bins in (2, 5, 20):
+    for ignore, binary, label, labels in (("", "binary", "label", "labels"), (", ignore = -100", "padded_binary", "padded", "padded_labels")):
+        options = {"thresholds": bins, **(left_out if ignore else {})}
+        for name in ("ROC", "PrecisionRecallCurve"):
+            given = f"thresholds = {bins}{ignore}"
+            row(f"Binary{name}({given})", Made(getattr(C, f"Binary{name}")(**options), compute=first_two), "score", binary)
+            row(f"Binary{name}({given}, logits = false)", Made(getattr(C, f"Binary{name}")(**options), compute=first_two), "share", binary)
+            row(f"{name}(5, {given})", Made(getattr(C, f"Multiclass{name}")(num_classes=5, **options), compute=first_two), "logits", label,
+                prepare=to_probs)
+            row(f"Multilabel{name}(4, {given})", Made(getattr(C, f"Multilabel{name}")(num_labels=4, **options), compute=first_two), "scores",
+                labels)
+for name in ("ROC", "PrecisionRecallCurve"):
+    row(f"Binary{name}(thresholds = 7)", Made(getattr(C, f"Binary{name}")(thresholds=7), compute=first_two), "score", "all_yes")
+    row(f"{name}(5, thresholds = 7)", Made(getattr(C, f"Multiclass{name}")(num_classes=5, thresholds=7), compute=first_two), "logits", "few",
+        prepare=to_probs)
+
 
 def number(value):
     return repr(float(value))
@@ -425,7 +443,8 @@ fn ids(n: int, modulus: int, step: int) -> i64[n] = (arange(n) * arange(n) * ste
         else:
             dims = ", ".join(map(str, value.shape))
             flat = ", ".join(number(v) for v in value.flatten())
-            print(f"  wanted = stack([{flat}]).to(f64).reshape({dims})\n  assert close(m.compute().to(f64), wanted, {tolerance})\n}}\n")
+            flat, given = flat.replace("nan", "-9.0"), "nan_to_num(m.compute(), nan = -9.0)" if "nan" in flat else "m.compute()"
+            print(f"  wanted = stack([{flat}]).to(f64).reshape({dims})\n  assert close({given}.to(f64), wanted, {tolerance})\n}}\n")
 
 
 if __name__ == "__main__":
