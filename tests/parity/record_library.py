@@ -370,6 +370,23 @@ for rate, to in ((3, 2), (2, 3), (5, 5), (44100, 16000)):
 row("resample(x, 4, 3, width = 3, rolloff = 0.8)", (2, 31), lambda x: resample(x, 4, 3, 3, 0.8))
 
 
+# Overlaps, of which PyTorch has none: their papers' formulas, sample by sample.
+def overlaps(x, how, of):
+    each = torch.stack([1 - of((p * y).sum(), (p * (1 - y)).sum(), ((1 - p) * y).sum()) for p, y in zip(x.sigmoid(), Y.abs())])
+    return {"mean": each.mean(), "sum": each.sum(), "none": each}[how]
+
+
+for how in ("mean", "sum", "none"):
+    row(f"tversky(sigmoid(x), abs({Y_TEXT}), reduction = {how})", ROWS,
+        lambda x, how=how: overlaps(x, how, lambda hit, wrong, missed: (hit + 1) / (hit + 0.5 * wrong + 0.5 * missed + 1)))
+    row(f"tversky(sigmoid(x), abs({Y_TEXT}), alpha = 0.3, beta = 0.9, smooth = 0.1, reduction = {how})", ROWS,
+        lambda x, how=how: overlaps(x, how, lambda hit, wrong, missed: (hit + 0.1) / (hit + 0.3 * wrong + 0.9 * missed + 0.1)))
+    row(f"jaccard(sigmoid(x), abs({Y_TEXT}), reduction = {how})", ROWS,
+        lambda x, how=how: overlaps(x, how, lambda hit, wrong, missed: (hit + 1) / (hit + wrong + missed + 1)))
+    row(f"jaccard(sigmoid(x), abs({Y_TEXT}), smooth = 0.1, reduction = {how})", ROWS,
+        lambda x, how=how: overlaps(x, how, lambda hit, wrong, missed: (hit + 0.1) / (hit + wrong + missed + 0.1)))
+
+
 # Initial values, which are drawn: their spread, and where they end. Torch's trunc_normal_ ends at numbers, not at deviations.
 INITS = []
 for dims in ((300, 200), (64, 32, 3, 3)):
