@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include <cctype>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -51,8 +52,9 @@ std::string uri_of(const std::string& path) {
 SqlRows::SqlRows(const std::string& path, const std::string& query) : impl_(std::make_unique<Impl>()) {
   impl_->path = path;
   impl_->query = query;
-  // SQLite says no more than that it cannot open it.
+  // SQLite says no more than that it cannot open it, and of a folder not even that.
   if (!std::ifstream(path).good()) throw std::system_error(errno, std::generic_category(), path);
+  if (std::filesystem::is_directory(path)) throw std::system_error(EISDIR, std::generic_category(), path);
   std::error_code none;
   if (std::filesystem::file_size(path + "-wal", none) > 0 && !none)
     throw FormatError(path, 0, "its newest rows are still in " + path + "-wal: `pragma wal_checkpoint` brings them in");

@@ -10,6 +10,9 @@ namespace {
 constexpr uint64_t kHeader = 1024;
 constexpr int32_t kMagic16 = 20240520;
 constexpr int32_t kMagic32 = 20240801;
+// The only versions that were ever written.
+constexpr int32_t kVersion16 = 1;
+constexpr int32_t kVersion32 = 7;
 
 }  // namespace
 
@@ -19,6 +22,11 @@ TokenFile::TokenFile(const std::string& path) : bytes_(path) {
   if (has_header) {
     start_ = kHeader;
     width_ = word(0) == kMagic32 ? 4 : 2;
+    const int32_t version = width_ == 4 ? kVersion32 : kVersion16;
+    if (word(1) != version)
+      throw FormatError(
+          path, 4,
+          "the header says version " + std::to_string(word(1)) + ", and " + std::to_string(version) + " is read");
   }
   const uint64_t size = bytes_.size() - start_;
   if (size % width_ != 0) throw FormatError(path, bytes_.size(), "the file ends inside an id");

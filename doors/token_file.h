@@ -10,7 +10,7 @@ namespace ltr::doors {
 class TokenFile {
  public:
   /// Without a header the ids are uint16; the magic 20240520 says uint16 too, 20240801 uint32.
-  /// FormatError for half an id, or fewer ids than the header says.
+  /// FormatError for half an id, another number of ids than the header says, or another version than llm.c's 1 and 7.
   explicit TokenFile(const std::string& path);
 
   uint64_t count() const { return count_; }

@@ -37,6 +37,8 @@ std::vector<Str> images_of(const Str& folder) {
   std::vector<Str> files;
   for (const fs::directory_entry& entry : visible_entries(folder)) {
     const Str path = entry.path().string();
+    // A link to nothing cannot be read; what is no image can.
+    if (!entry.exists()) throw error_here(err::file_missing, path);
     if (!entry.is_regular_file() || !is_image(entry.path())) {
       throw with_help(error_here(err::bad_record, path, "neither a .jpg nor a .png file"),
                       "convert it, or take it out of the folder of the class");

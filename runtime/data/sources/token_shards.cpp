@@ -17,7 +17,7 @@ namespace {
 
 class TokenShards : public Source {
  public:
-  TokenShards(const std::vector<Str>& files, int64_t window, int64_t stride)
+  TokenShards(const Str& pattern, const std::vector<Str>& files, int64_t window, int64_t stride)
       : Source(token_shards_record(window)), window_(window), stride_(stride) {
     for (const Str& path : files) {
       note_opened(path);
@@ -27,7 +27,11 @@ class TokenShards : public Source {
       note_records(path, count);
       size_ += count < window_ ? 0 : (count - window_) / stride_ + 1;
       shards_.push_back({path, std::move(tokens), size_});
+      if (count == 0) throw error_here(err::stream_too_short, fmt::format("{} is empty", path));
     }
+    if (size_ == 0)
+      throw error_here(err::stream_too_short,
+                       fmt::format("{}: no file has {} ids, which a window is", pattern, window_));
   }
 
   int64_t size() const override { return size_; }
@@ -68,6 +72,10 @@ class TokenShards : public Source {
   void copy(int64_t index, int32_t* out) const {
     const auto [shard, begin] = find(index);
     shard->tokens.copy(uint64_t(begin), uint64_t(window_), out);
+    const int32_t* const wrong = std::find_if(out, out + window_, [](int32_t id) { return id < 0; });
+    if (wrong == out + window_) return;
+    throw error_here(err::bad_record, fmt::format("{} token {}", shard->path, begin + (wrong - out)),
+                     fmt::format("the id is {}, and ids end at {}", uint32_t(*wrong), INT32_MAX));
   }
 
   std::vector<Shard> shards_;
@@ -82,7 +90,7 @@ Stream token_shards(const Str& glob, int64_t window, int64_t stride) {
   if (window < 1) throw error_here(err::out_of_range, "token_shards: window", window, "window >= 1");
   if (stride < 1) throw error_here(err::out_of_range, "token_shards: stride", stride, "stride >= 1");
   return open_source(token_shards_record(window),
-                     [&] { return Stream(new TokenShards(find_files(glob), window, stride)); });
+                     [&] { return Stream(new TokenShards(glob, find_files(glob), window, stride)); });
 }
 
 }  // namespace ltr
