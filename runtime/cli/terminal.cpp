@@ -122,7 +122,7 @@ Str with_commas(int64_t value) {
 }
 
 Str plural(int64_t count, const Str& one) {
-  const Str many = one + (one == "batch" ? "es" : "s");
+  const Str many = one + (one == "batch" || one == "class" ? "es" : "s");
   return fmt::format("{} {}", with_commas(count), count == 1 ? one : many);
 }
 

@@ -12,7 +12,9 @@
 #include "runtime/cli/settings_schema.h"
 #include "runtime/cli/step_params.h"
 #include "runtime/cli/verbs.h"
+#include "runtime/data/paths.h"
 #include "runtime/data/rows.h"
+#include "runtime/data/stream.h"
 #include "runtime/settings/value_text.h"
 #include "runtime/tensor/device.h"
 
@@ -20,11 +22,38 @@ namespace ltr::cli {
 
 namespace {
 
-Str batch_text(const Start& start) {
-  Str out = "batch ";
-  for (const FieldInfo& field : start.data->batch)
-    out += fmt::format("{}{}: {}", &field == &start.data->batch.front() ? "" : ", ", field.name, type_text(field));
-  return out + "\n";
+Str fields_text(const Str& what, const Schema& fields) {
+  std::vector<Str> parts;
+  for (const FieldInfo& field : fields) parts.push_back(fmt::format("{}: {}", field.name, type_text(field)));
+  return fmt::format("{} {}\n", what, fmt::join(parts, ", "));
+}
+
+/// What records hold as they lie in their files, each kind once, and what batches do. Of `zip` and the like there are several sources.
+Str types_text(const Start& start) {
+  Str out;
+  for (const Data::RoleStream& one : start.data->streams) {
+    const StreamState* source = one.stream.state()->source();
+    const Str line = source == nullptr ? "" : fields_text("record", source->schema());
+    if (out.find(line) == Str::npos) out += line;
+  }
+  return out + fields_text("batch", start.data->batch);
+}
+
+/// The files of the data, and what is known of them without reading them through.
+Str files_text() {
+  Str out;
+  for (const OpenedFile& file : opened_files()) {
+    if (file.records < 0) continue;
+    out += fmt::format("  {}  {}, {}", file.path, plural(file.records, "record"), bytes_text(double(file.bytes)));
+    if (!file.files.empty()) out += fmt::format(" in {}", plural(int64_t(file.files.size()), "file"));
+    if (!file.classes.empty()) {
+      const auto [least, most] = std::minmax_element(file.classes.begin(), file.classes.end());
+      out += fmt::format(", {} of {}", plural(int64_t(file.classes.size()), "class"), with_commas(*least));
+      if (*least != *most) out += " to " + with_commas(*most);
+    }
+    out += "\n";
+  }
+  return out.empty() ? "" : "files\n" + out;
 }
 
 Str streams_text(const Start& start) {
@@ -66,7 +95,7 @@ int run_describe(Start& start) {
   start.build();
   const std::unique_ptr<Progress> progress = make_progress(start.terminal);
   RunRequest request = start.request(*progress);
-  Str out = headline(start, "") + model_table(start) + optimizer_table(start) + batch_text(start) +
+  Str out = headline(start, "") + model_table(start) + optimizer_table(start) + files_text() + types_text(start) +
             streams_text(start) + sweep_text(start.settings.sweep()) + plan_line(start, planned_steps(request));
   std::set<Str> told;  // A rule of the library is asked wherever it is used.
   for (const ObligationInfo& one : start.program.obligations) {

@@ -189,6 +189,13 @@ void note_records(const Str& path, int64_t records) {
   }
 }
 
+void note_classes(const Str& path, const std::vector<int64_t>& classes) {
+  const std::lock_guard lock(opened_mutex);
+  for (OpenedFile& file : opened) {
+    if (file.path == path && file.classes.empty()) file.classes = classes;
+  }
+}
+
 void note_doubt(const Str& path, const Str& doubt) {
   const std::lock_guard lock(opened_mutex);
   for (OpenedFile& file : opened) {

@@ -31,9 +31,10 @@ struct OpenedFile {
   /// SHA-256 of the size and of the bytes: all of them up to kWholeBytes, else three samples of 1 MiB (start, middle,
   /// end). Of a folder or pattern: of the names and sizes of its files. It hangs on neither path nor time.
   Str fingerprint;
-  Str doubt;                    ///< what people are told of it, once; "" if nothing
-  int64_t records = -1;         ///< of the data in it; -1 for what is no data, such as weights
-  std::vector<Str> files = {};  ///< those of a pattern
+  Str doubt;                          ///< what people are told of it, once; "" if nothing
+  int64_t records = -1;               ///< of the data in it; -1 for what is no data, such as weights
+  std::vector<Str> files = {};        ///< those of a pattern
+  std::vector<int64_t> classes = {};  ///< how many records have label 0, 1, …; empty where only reading all would tell
 };
 inline constexpr int64_t kWholeBytes = int64_t(64) << 20;
 
@@ -43,6 +44,8 @@ void note_opened(const Str& path);
 void note_opened(const Str& pattern, const std::vector<Str>& files);
 /// How many records `path` gave, which was opened; those of several streams over one file are the same.
 void note_records(const Str& path, int64_t records);
+/// How many of its records have each label; of a file with several labels the first that are noted count.
+void note_classes(const Str& path, const std::vector<int64_t>& classes);
 /// What looks wrong in `path`, which was opened.
 void note_doubt(const Str& path, const Str& doubt);
 /// When what `file` stands for was written, each of its files, as text. With the fingerprint it tells a file that was written anew even

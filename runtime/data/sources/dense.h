@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 
+#include "runtime/data/paths.h"
 #include "runtime/data/rows.h"
 #include "runtime/data/sources/source.h"
 
@@ -19,14 +20,19 @@ struct DenseColumn {
 };
 
 /// Labels of a byte, of records `first` to `end` of those that came of `path`, must be classes: a damaged or exchanged file shows
-/// here, long before a loss.
+/// here, long before a loss. How many are of each class is noted.
 inline void check_labels(const Str& path, const DenseColumn& labels, int64_t first, int64_t end, int64_t classes) {
+  std::vector<int64_t> counts(size_t(classes), 0);
   for (int64_t i = first; i < end; ++i) {
     const auto label = int64_t(uint8_t((*labels.bytes)[labels.offset + size_t(i) * labels.stride]));
-    if (label < classes) continue;
+    if (label < classes) {
+      ++counts[size_t(label)];
+      continue;
+    }
     throw error_here(err::value_out_of_range, fmt::format("{} record {}: the label is {}, but there are {} classes",
                                                           path, i - first, label, classes));
   }
+  note_classes(path, counts);
 }
 
 class DenseSource : public Source {

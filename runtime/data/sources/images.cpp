@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 
 #include "doors/image_file.h"
 #include "ltr/streams.h"
@@ -64,14 +65,17 @@ class ImageFolder : public Source {
         throw error_here(err::bad_record, entry.path().string(), "an image outside of the folders of classes");
     }
     std::sort(classes.begin(), classes.end());
+    std::vector<int64_t> counts;
     for (size_t label = 0; label < classes.size(); ++label) {
       for (Str& file : images_of(classes[label])) files_.emplace_back(std::move(file), int64_t(label));
+      counts.push_back(size() - std::accumulate(counts.begin(), counts.end(), int64_t(0)));
     }
     if (files_.empty()) {
       throw error_here(err::stream_too_short, fmt::format("no images in {}/CLASS/*.jpg or *.png", root));
     }
     note_opened(root);
     note_records(root, size());
+    note_classes(root, counts);
   }
 
   int64_t size() const override { return int64_t(files_.size()); }
