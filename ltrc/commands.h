@@ -90,10 +90,10 @@ struct DataCommandOptions {
   std::vector<std::string> names;  ///< entries of the catalogue; none: all
   std::string to;                  ///< folder, in place of $LTR_DATA_DIR/NAME or data/NAME
   std::string from;                ///< folder or address that has the files, in place of the mirrors
-  std::string catalog;             ///< a JSON file with entries of one's own
+  std::string catalog;             ///< a JSON file with entries of one's own, behind those of the project
   bool offline = false;            ///< asks no mirror
 };
-int run_data(const DataCommandOptions& options);
+int run_data(const DataCommandOptions& options, const Common& common);
 
 struct BuildOptions {
   std::string file;

@@ -67,7 +67,7 @@ bool check_source(source::SourceId id, Compilation& compilation) {
   if (sink.has_errors() && main.decls.empty()) return false;
   compilation.graph = timed(compilation, "resolve", [&] {
     const std::vector<std::string> folders =
-        project_folders(std::string(compilation.sources.path(id)), compilation.sources, sink);
+        read_project(std::string(compilation.sources.path(id)), compilation.sources, sink).folders;
     return resolve::resolve(std::move(main), compilation.sources, sink, compilation.reach, folders);
   });
   compilation.program = timed(compilation, "check", [&] {

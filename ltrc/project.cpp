@@ -49,49 +49,82 @@ struct Reader {
   }
 
   void refuse(const toml::source_region& region, const std::string& what) const {
-    sink.report(diag::wrong_project(span(region), what).help("what it may say: `paths = [\"FOLDER\", …]`"));
+    sink.report(diag::wrong_project(span(region), what)
+                    .help("what it may say: `paths = [\"FOLDER\", …]`, and below `[data]` `catalog = \"FILE\"`"));
   }
 
-  std::vector<std::string> folders() const {
+  std::vector<std::string> folders(const toml::node& value) const {
     std::vector<std::string> found;
+    const toml::array* paths = value.as_array();
+    if (paths == nullptr) {
+      refuse(value.source(), "`paths` is a list of folders");
+      return found;
+    }
+    for (const toml::node& path : *paths) {
+      const auto text = path.value<std::string>();
+      std::error_code failed;
+      if (!path.is_string()) {
+        refuse(path.source(), "`paths` is a list of folders");
+      } else if (!fs::is_directory(folder / *text, failed)) {
+        refuse(path.source(), "there is no folder " + (folder / *text).lexically_normal().string());
+      } else {
+        found.push_back((folder / *text).lexically_normal().string());
+      }
+    }
+    return found;
+  }
+
+  std::string catalog(const toml::node& value) const {
+    const toml::table* data = value.as_table();
+    if (data == nullptr) refuse(value.source(), "`data` is a table: `[data]` on a line of its own");
+    if (data == nullptr) return "";
+    std::string found;
+    for (const auto& [key, entry] : *data) {
+      std::error_code failed;
+      if (key.str() != "catalog") {
+        refuse(key.source(), "there is no key `" + std::string(key.str()) + "` in `[data]`");
+      } else if (!entry.is_string()) {
+        refuse(entry.source(), "`catalog` is the name of a file");
+      } else if (const fs::path file = folder / *entry.value<std::string>(); !fs::is_regular_file(file, failed)) {
+        refuse(entry.source(), "there is no file " + file.lexically_normal().string());
+      } else {
+        found = file.lexically_normal().string();
+      }
+    }
+    return found;
+  }
+
+  Project read() const {
+    Project project;
     toml::table table;
     try {
       table = toml::parse(sources.text(id));
     } catch (const toml::parse_error& error) {
       refuse(error.source(), std::string(error.description()));
-      return found;
+      return project;
     }
     for (const auto& [key, value] : table) {
-      const toml::array* paths = key.str() == "paths" ? value.as_array() : nullptr;
-      if (key.str() != "paths") refuse(key.source(), "there is no key `" + std::string(key.str()) + "`");
-      if (key.str() == "paths" && paths == nullptr) refuse(value.source(), "`paths` is a list of folders");
-      if (paths == nullptr) continue;
-      for (const toml::node& path : *paths) {
-        const auto text = path.value<std::string>();
-        std::error_code failed;
-        if (!path.is_string()) {
-          refuse(path.source(), "`paths` is a list of folders");
-        } else if (!fs::is_directory(folder / *text, failed)) {
-          refuse(path.source(), "there is no folder " + (folder / *text).lexically_normal().string());
-        } else {
-          found.push_back((folder / *text).lexically_normal().string());
-        }
+      if (key.str() == "paths") {
+        project.folders = folders(value);
+      } else if (key.str() == "data") {
+        project.catalog = catalog(value);
+      } else {
+        refuse(key.source(), "there is no key `" + std::string(key.str()) + "`");
       }
     }
-    return found;
+    return project;
   }
 };
 
 }  // namespace
 
-std::vector<std::string> project_folders(const std::string& file, source::SourceManager& sources,
-                                         diagnostics::Sink& sink) {
+Project read_project(const std::string& file, source::SourceManager& sources, diagnostics::Sink& sink) {
   const fs::path project = find_project(file);
   if (project.empty()) return {};
   std::ifstream in(project, std::ios::binary);
   std::stringstream text;
   text << in.rdbuf();
-  return Reader{sources, sink, sources.add(project.string(), text.str()), project.parent_path()}.folders();
+  return Reader{sources, sink, sources.add(project.string(), text.str()), project.parent_path()}.read();
 }
 
 }  // namespace ltr::driver

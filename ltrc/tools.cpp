@@ -49,14 +49,15 @@ void Tools::add_to(CLI::App& app, Common& common) {
   plan->add_flag("--json", plan_.json, "for programs");
 
   CLI::App* data = add(app, common, "data", "fetch data and weights that others publish, and check their sums",
-                       [this] { return run_data(data_); });
+                       [this, &common] { return run_data(data_, common); });
   data->add_option("VERB", data_.verb, "list, get or check")
       ->required()
       ->check(CLI::IsMember({"list", "get", "check"}));
   data->add_option("NAME", data_.names, "entries of the catalogue (list, check: all of them)")->expected(0, -1);
   data->add_option("--to", data_.to, "folder, in place of $LTR_DATA_DIR/NAME or data/NAME");
   data->add_option("--from", data_.from, "folder or address that has the files, in place of the mirrors");
-  data->add_option("--catalog", data_.catalog, "a JSON file with entries of your own");
+  data->add_option("--catalog", data_.catalog,
+                   "a JSON file with entries of your own, as `ltr.toml` names one for a project");
   data->add_flag("--offline", data_.offline, "ask no mirror");
 
   CLI::App* diff = add(app, common, "diff", "do two programs compute the same, and what differs",

@@ -43,7 +43,7 @@ void add_entries(const nlohmann::json& json, std::vector<CatalogEntry>& entries)
       if (!names.insert(entry.files.back().name).second)
         throw std::runtime_error(fmt::format("{} has two files {}", entry.name, entry.files.back().name));
     }
-    // An entry of a project stands for one of the same name.
+    // An entry of one's own stands for one of the same name.
     std::erase_if(entries, [&](const CatalogEntry& other) { return other.name == entry.name; });
     entries.push_back(std::move(entry));
   }
@@ -57,14 +57,15 @@ uint64_t CatalogEntry::bytes() const {
   return sum;
 }
 
-std::vector<CatalogEntry> read_catalog(const std::string& own) {
+std::vector<CatalogEntry> read_catalog(const std::vector<std::string>& own) {
   std::vector<CatalogEntry> entries;
   add_entries(nlohmann::json::parse(catalog_files[0].text), entries);
-  if (own.empty()) return entries;
-  try {
-    add_entries(doors::read_json(own), entries);
-  } catch (const std::exception& error) {
-    throw std::runtime_error(fmt::format("{}: {}", own, error.what()));
+  for (const std::string& file : own) {
+    try {
+      add_entries(doors::read_json(file), entries);
+    } catch (const std::exception& error) {
+      throw std::runtime_error(fmt::format("{}: {}", file, error.what()));
+    }
   }
   return entries;
 }

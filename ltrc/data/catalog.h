@@ -28,8 +28,8 @@ struct CatalogEntry {
   uint64_t bytes() const;
 };
 
-/// The catalogue of this version, and behind it that of the JSON file `own` if it is not "". std::runtime_error for one that is
-/// damaged, names a file outside of its folder, or has no sum.
-std::vector<CatalogEntry> read_catalog(const std::string& own);
+/// The catalogue of this version, and behind it those of the JSON files `own`; of entries of one name the last one counts.
+/// std::runtime_error for a file that is damaged, names a file outside of its folder, or has no sum.
+std::vector<CatalogEntry> read_catalog(const std::vector<std::string>& own);
 
 }  // namespace ltr::driver

@@ -18,6 +18,7 @@
 #include "ltrc/data/fetch.h"
 #include "ltrc/data/unpack.h"
 #include "ltrc/exit_code.h"
+#include "ltrc/project.h"
 
 namespace ltr::driver {
 
@@ -230,10 +231,18 @@ int list(const std::vector<CatalogEntry>& entries, const DataCommandOptions& opt
 
 }  // namespace
 
-int run_data(const DataCommandOptions& options) {
+int run_data(const DataCommandOptions& options, const Common& common) {
+  std::vector<std::string> own;
+  Compilation project;
+  project.sink = std::make_unique<diagnostics::Sink>(common.max_errors);
+  // As if a program stood in the working directory, which is where its data are put.
+  own.push_back(read_project("program.ltr", project.sources, *project.sink).catalog);
+  if (project.has_errors()) return driver::report(project, common);
+  own.push_back(options.catalog);
+  std::erase(own, "");
   std::vector<CatalogEntry> known;
   try {
-    known = read_catalog(options.catalog);
+    known = read_catalog(own);
   } catch (const std::exception& error) {
     report(error.what());
     return kUsage;
