@@ -74,7 +74,33 @@ ROWS = {
     "conv_transpose2d": lambda x: F.conv_transpose2d(x.reshape(1, 2, 3, 5), wave([2, 2, 3, 3], 1.0), wave([4], 2.0), stride=2,
                                                      padding=1, output_padding=1, groups=2).square().sum(),
     "interpolate": lambda x: F.interpolate(x.reshape(1, 1, 6, 5), (9, 8), mode="bicubic").square().sum(),
+    # PyTorch has none of these: they are their papers' formulas.
+    "focal": lambda x: focal(x, 2.0).mean(),
+    "focal sum": lambda x: focal(x, 0.5).sum(),
+    "focal each": lambda x: (focal(x, 1.5) * wave([6], 1.0)).sum(),
+    "dice": lambda x: dice(x.sigmoid(), wave(X, 2.0).abs(), 1.0),
+    "dice sharp": lambda x: dice(x.sigmoid(), (wave(X, 2.0) > 0).double(), 0.0),
+    "contrastive": lambda x: contrastive(x, wave(X, 2.0), 0.07),
+    "contrastive warm": lambda x: contrastive(x, wave(X, 2.0), 1.0),
+    "contrastive second": lambda x: contrastive(wave(X, 2.0), x, 0.3),
 }
+
+
+def focal(x, gamma):
+    """Lin et al. 2017, without alpha, of each sample."""
+    right = torch.stack([row.softmax(0)[label] for row, label in zip(x, LABEL)])
+    return -((1 - right) ** gamma) * right.log()
+
+
+def dice(p, y, smooth):
+    """Milletari et al. 2016 without squares, a mean over samples."""
+    return torch.stack([1 - (2 * (a * b).sum() + smooth) / (a.sum() + b.sum() + smooth) for a, b in zip(p, y)]).mean()
+
+
+def contrastive(a, b, temperature):
+    """InfoNCE, van den Oord et al. 2018: each row of `a` picks its own among the rows of `b`."""
+    each = [F.cosine_similarity(row.unsqueeze(0), b, dim=1) / temperature for row in a]
+    return torch.stack([scores.logsumexp(0) - scores[i] for i, scores in enumerate(each)]).mean()
 
 
 def lstm(x):
