@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 
 #include "ltr/streams.h"
 #include "runtime/data/loader.h"
@@ -227,6 +228,60 @@ TEST_CASE("ranks share the batches: every one is read once, or in training equal
     Batch batch;
     REQUIRE(loader->next(batch));
     CHECK(aten(batch.fields[0])[0].item<int64_t>() == 10 + 2 * rank);
+  }
+}
+
+TEST_CASE("any number of records: each is read once by one rank, but for those of a batch that is dropped") {
+  constexpr int64_t kSize = 3;
+  for (int64_t records = 0; records <= 50; records++) {
+    for (const bool drops : {false, true}) {
+      const int64_t batches = drops ? records / kSize : (records + kSize - 1) / kSize;
+      const int64_t kept = drops ? batches * kSize : records;
+      for (int64_t world = 1; world <= 4; world++) {
+        for (const bool is_even : {false, true}) {
+          CAPTURE(records);
+          CAPTURE(drops);
+          CAPTURE(world);
+          CAPTURE(is_even);
+          std::vector<int64_t> seen;
+          int64_t stand_ins = 0;
+          for (int64_t rank = 0; rank < world; rank++) {
+            data::LoaderOptions options;
+            options.batch = {{"i", DType::I64, {-1}, ""}};
+            options.name = "train";
+            options.rank = rank;
+            options.world = world;
+            options.is_even = is_even;
+            data::Loader loader(collate(range(records), kSize, drops), options);
+            if (batches == 0) {
+              CHECK_THROWS_WITH_AS(loader.batches(0), doctest::Contains("has no batch"), Error);
+              continue;
+            }
+            if (world == 1) CHECK(loader.samples() == kept);
+            // Turn by turn: a rank has the batches `rank`, `rank + world`, …
+            CHECK(loader.batches(0) == (is_even ? batches + world - 1 : batches - rank + world - 1) / world);
+            loader.start(0);
+            for (Batch batch; loader.next(batch);) {
+              const int64_t place = loader.number() * world + rank;
+              if (batch.is_stand_in) {
+                stand_ins++;
+                CHECK(place >= batches);
+                continue;
+              }
+              const at::Tensor own = aten(batch.fields[0]);
+              CHECK(own.size(0) == loader.batch_samples(0, loader.number()));
+              CHECK(own[0].item<int64_t>() == place * kSize);
+              seen.insert(seen.end(), own.const_data_ptr<int64_t>(), own.const_data_ptr<int64_t>() + own.numel());
+            }
+          }
+          std::sort(seen.begin(), seen.end());
+          std::vector<int64_t> wanted(size_t(batches == 0 ? 0 : kept));
+          std::iota(wanted.begin(), wanted.end(), 0);
+          CHECK(seen == wanted);
+          CHECK(stand_ins == (is_even ? (world - batches % world) % world * int64_t(batches > 0) : 0));
+        }
+      }
+    }
   }
 }
 
