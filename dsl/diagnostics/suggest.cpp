@@ -81,14 +81,19 @@ std::optional<std::string_view> find_text(std::span<const Row> rows, std::string
   return row != rows.end() && row->theirs == word ? std::optional(row->text) : std::nullopt;
 }
 
-/// The first of our names for `word` that is among `candidates`.
+/// The first of our names for `word` that is among `candidates`. A metric of classes has no word for them in front, as
+/// torchmetrics' `MulticlassROC` has.
 template <class Text>
 std::optional<std::string> our_name(std::string_view word, std::span<const Text> candidates) {
+  constexpr std::string_view kOfClasses = "Multiclass";
+  const auto is_known = [&](std::string_view name) {
+    return std::find(candidates.begin(), candidates.end(), name) != candidates.end();
+  };
   for (const Row& row : kRenamed) {
-    if (row.theirs == word && std::find(candidates.begin(), candidates.end(), row.text) != candidates.end())
-      return std::string(row.text);
+    if (row.theirs == word && is_known(row.text)) return std::string(row.text);
   }
-  return std::nullopt;
+  const std::string_view rest = word.starts_with(kOfClasses) ? word.substr(kOfClasses.size()) : "";
+  return !rest.empty() && is_known(rest) ? std::optional(std::string(rest)) : std::nullopt;
 }
 
 /// The words of a name, in order of the alphabet.
