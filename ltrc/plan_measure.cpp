@@ -225,7 +225,11 @@ elaborate::Cluster measure_machine() {
   elaborate::Device& device = cluster.device;
   device.source = "measured";
   device.memory_bytes = cluster.memory_bytes;
+  const double table_flops = device.f32_flops;
   device.f32_flops = measure_flops();
+  // Functions of elements go with the width of vectors and the clock, as products do; their kernels are the runtime's, which is not
+  // linked here.
+  device.plan_rate *= device.f32_flops / table_flops;
   device.bf16_flops = device.f32_flops * products_of_bf16();
   device.scalar_rate = measure_scalar_rate();
   device.bandwidth = measure_bandwidth(1, kInMemory);

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "codegen/emit/context.h"
+#include "codegen/ir/unplanned.h"
 
 namespace ltr::emit {
 namespace {
@@ -40,6 +41,8 @@ void add_step(cpp::Body& body, const ir::ExperimentInfo& experiment, const ir::S
        cpp::unary("&", cpp::name("program::" + cx.wrapper_name(experiment, step))), numbers(fields), numbers(step.logs),
        cpp::boolean(step.random), cpp::boolean(step.minimizes), cpp::boolean(step.is_manual), cx.location(step.loc),
        cpp::boolean(step.updates_always)});
+  if (const std::optional<ir::UnplannedOp> found = ir::find_unplanned(cx.module, step.fn))
+    add(body, "add_unplanned", {cpp::string(reason_of(found->what)), cx.location(found->loc)});
   for (const ir::StepParam& param : step.params) {
     add(body, "add_param",
         {cpp::string(param.name), cpp::string(param.type_text), cpp::string(param.initial), cx.location(param.loc)});

@@ -207,6 +207,12 @@ void add_step(Program& program, const char* name, Role role, StepFunction run, s
       {name, role, run, fields, {}, logs, random, minimizes, is_manual, at, updates_always});
 }
 
+void add_unplanned(Program& program, const char* reason, const Location& at) {
+  StepInfo& step = program.experiments.back().steps.back();
+  step.unplanned = reason;
+  step.unplanned_at = at;
+}
+
 void add_param(Program& program, const char* name, const char* type, const char* initial, const Location& at) {
   program.experiments.back().steps.back().params.push_back({name, type, initial, at});
 }

@@ -12,14 +12,34 @@
 #include "runtime/tensor/handle.h"
 #include "runtime/train/log_table.h"
 #include "runtime/train/root_state.h"
+#include "runtime/train/step_runner.h"
 
 namespace ltr::cli {
 
-Str headline(const Start& start, const Str& run) {
+namespace {
+
+/// What no step is planned for, or some are not; "" where all of them may be.
+Str op_by_op_text(const RunRequest& request) {
+  if (request.flags.backend == Backend::Torch) return "op by op: --backend torch";
+  if (const Option<Str> reason = reason_without_plans(request)) return "op by op: it " + *reason;
+  std::vector<Str> steps;
+  for (const StepInfo& step : request.experiment.steps) {
+    if (*step.unplanned != 0)
+      steps.push_back(fmt::format("step {} op by op where it {} ({}:{})", step.name, step.unplanned,
+                                  step.unplanned_at.file, step.unplanned_at.line));
+  }
+  return steps.empty() ? "" : fmt::format("planned, but {}", fmt::join(steps, ", "));
+}
+
+}  // namespace
+
+Str headline(const Start& start, const Str& run, const RunRequest& request) {
   Str out = start.experiment->name;
   if (!run.empty()) out += " · " + run;
-  return out + fmt::format(" · seed {} · {}, {} · LibTorch {}\n", start.trainer.seed, compute_device_name(),
-                           start.precision, libtorch_version().substr(0, libtorch_version().rfind('.')));
+  const Str op_by_op = op_by_op_text(request);
+  return out + fmt::format(" · seed {} · {}, {} · LibTorch {}{}\n", start.trainer.seed, compute_device_name(),
+                           start.precision, libtorch_version().substr(0, libtorch_version().rfind('.')),
+                           op_by_op.empty() ? Str(" · planned") : "\n" + op_by_op);
 }
 
 Str plan_line(const Start& start, int64_t planned) {

@@ -7,8 +7,9 @@
 
 namespace ltr::cli {
 
-/// `mnist · runs/mnist/0007-baseline · seed 42 · cpu, f32 · LibTorch 2.11`
-Str headline(const Start& start, const Str& run);
+/// `mnist · runs/mnist/0007-baseline · seed 42 · cpu, f32 · LibTorch 2.11 · planned`; what has no plan, as far as it is known before
+/// a step runs, in a line of its own.
+Str headline(const Start& start, const Str& run, const RunRequest& request);
 /// `train 3,600 samples, 56 batches · val 400, 7 · 5 epochs = 280 steps · 1 shape to be checked on the first batch`
 Str plan_line(const Start& start, int64_t planned_steps);
 /// Bytes of weights, gradients and states that this rank has.

@@ -95,8 +95,9 @@ int run_describe(Start& start) {
   start.build();
   const std::unique_ptr<Progress> progress = make_progress(start.terminal);
   RunRequest request = start.request(*progress);
-  Str out = headline(start, "") + model_table(start) + optimizer_table(start) + files_text() + types_text(start) +
-            streams_text(start) + sweep_text(start.settings.sweep()) + plan_line(start, planned_steps(request));
+  Str out = headline(start, "", request) + model_table(start) + optimizer_table(start) + files_text() +
+            types_text(start) + streams_text(start) + sweep_text(start.settings.sweep()) +
+            plan_line(start, planned_steps(request));
   std::set<Str> told;  // A rule of the library is asked wherever it is used.
   for (const ObligationInfo& one : start.program.obligations) {
     Str line = fmt::format("  {:<12} {}  {}\n", one.fate, one.text, place(one.location));

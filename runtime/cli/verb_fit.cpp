@@ -261,7 +261,7 @@ class FitVerb {
     if (request.travel.bucket_bytes == 0 && start_.ranks.world() > 1) {
       if (const Option<Str> note = settle_buckets(start_.root->state(), request.travel)) progress_->notice(*note);
     }
-    const Str head = headline(start_, is_kept_ ? dir_ : ""), table = model_table(start_);
+    const Str head = headline(start_, is_kept_ ? dir_ : "", request), table = model_table(start_);
     const int64_t planned = planned_steps(request);
     const Str plan = plan_line(start_, planned);
     for (const Str& notice : resume_.notices) progress_->notice(notice);
@@ -436,10 +436,11 @@ class FitVerb {
     const Division::Held held = held_of(*start_.root);
     Str out = fmt::format(
         "\"step\":{},\"epoch\":{},\"outcome\":{},\"reason\":{},\"exit_code\":{},\"left_out\":{},\"seconds\":{},"
-        "\"planning_s\":{},\"exchange_s\":{},\"exchange_wait_s\":{},\"held_bytes\":{:.0f},\"values\":{{",
+        "\"planning_s\":{},\"plan_bytes\":{},\"exchange_s\":{},\"exchange_wait_s\":{},\"held_bytes\":{:.0f},\"values\":"
+        "{{",
         report.steps, report.epochs, doors::json_string(report.outcome), doors::json_string(report.reason),
         report.exit_code, report.left_out, doors::json_number(report.total_s), doors::json_number(report.planning_s),
-        doors::json_number(report.exchanged.exchange_s), doors::json_number(report.exchanged.wait_s),
+        report.plan_bytes, doors::json_number(report.exchanged.exchange_s), doors::json_number(report.exchanged.wait_s),
         held.weights + held.gradients + held.states);
     for (const auto& [name, value] : report.last) {
       if (out.back() != '{') out += ',';

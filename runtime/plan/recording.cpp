@@ -62,6 +62,20 @@ bool holds(const Guard& guard, const Context& cx) {
                     guard);
 }
 
+Str to_text(const Guard& guard) {
+  const auto name_of = [](int64_t Context::* field) {
+    if (field == &Context::epoch) return "epoch";
+    if (field == &Context::global_step) return "global_step";
+    return field == &Context::batch_index ? "batch_index" : "batch_size";
+  };
+  return std::visit(
+      Overloaded{[&](const CountRead& one) { return fmt::format("{} = {}", name_of(one.field), one.value); },
+                 [](const PeriodRead& one) {
+                   return fmt::format("every {} is {}due", one.period.to_text(), one.is_due ? "" : "not ");
+                 }},
+      guard);
+}
+
 std::vector<ValueId> read_by(const Effect& effect) {
   using Ids = std::vector<ValueId>;
   return std::visit(Overloaded{[](const Minimized& one) { return Ids{one.loss}; },

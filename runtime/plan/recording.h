@@ -33,6 +33,8 @@ struct PeriodRead {
 using Guard = std::variant<CountRead, PeriodRead>;
 /// Whether the host of `cx` would say it now.
 bool holds(const Guard& guard, const Context& cx);
+/// For people: `global_step = 3`, `every 2 steps is due`.
+Str to_text(const Guard& guard);
 
 // What a step does beside computing, in its order: calls of its context, and writes into what outlives it.
 struct Minimized {

@@ -113,6 +113,13 @@ TEST_CASE("what the host reads is refused, at its first place") {
   CHECK(read.refusal->location.line == 6);
 }
 
+TEST_CASE("what the host said is said in words") {
+  CHECK(to_text(Guard(CountRead{&Context::global_step, 3})) == "global_step = 3");
+  CHECK(to_text(Guard(CountRead{&Context::batch_index, 0})) == "batch_index = 0");
+  CHECK(to_text(Guard(PeriodRead{ltr::Value::steps(2), false, true})) == "every 2 steps is due");
+  CHECK(to_text(Guard(PeriodRead{ltr::Value::steps(2), false, false})) == "every 2 steps is not due");
+}
+
 TEST_CASE("writes into buffers are effects in their order") {
   const Tensor buffer = give(at::zeros({4}));
   const Recording written = recorded(numbers(0), [&](const Tensor& x) {

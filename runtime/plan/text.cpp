@@ -1,4 +1,4 @@
-// The text form of graphs: what tests compare, and `--dump-plan` prints.
+// The text form of graphs: what tests compare.
 
 #include <charconv>
 #include <map>

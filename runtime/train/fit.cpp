@@ -36,12 +36,12 @@ FitReport Fit::run() {
       share_weights(request_);
       divide_among_ranks(request_);
       cx_.run_hook(Hook::fit_start);
+      if (!request_.resume.empty()) resume();
+      if (profile_) profile_->start();
       if (request_.resume.empty()) {
         // The round is due as any other: one that a signal cuts off is the first thing that the resumed run does.
         at_.round_is_due = settings_.val_at_start;
         sanity_round();
-      } else {
-        resume();
       }
       train();
       cx_.run_hook(Hook::fit_end);
@@ -61,6 +61,7 @@ FitReport Fit::run() {
 void Fit::sanity_round() {
   if (val_streams_.empty() || settings_.sanity_val <= 0 || request_.flags.bare || request_.flags.fast_dev_run > 0)
     return;
+  const ProfilePart part("validation", true);
   cx_.run_hook(Hook::sanity_start);
   {
     struct Silence {
@@ -79,7 +80,6 @@ void Fit::train() {
   cx_.run_hook(Hook::train_start);
   times_.began = Times::Clock::now();
   times_.before_s = at_.train_s;
-  if (profile_) profile_->start();
   cx_.agreement.begin(train_step_->is_manual ||
                           cx_.listeners.has_any({Hook::train_batch_start, Hook::train_batch_end, Hook::before_backward,
                                                  Hook::after_backward, Hook::before_step, Hook::after_step}),

@@ -79,6 +79,7 @@ void Fit::fill(FitReport& report) {
   report.val_s = times_.val_s;
   report.checkpoint_s = times_.checkpoint_s;
   report.planning_s = cx_.planning_s();
+  report.plan_bytes = cx_.plan_bytes();
   report.exchanged = cx_.exchange_times();
   report.data_wait_s = feed_->waited_s();
   report.train_s =

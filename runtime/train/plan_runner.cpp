@@ -5,6 +5,7 @@
 #include "runtime/plan/planned_step.h"
 #include "runtime/plan/recorder.h"
 #include "runtime/tensor/device.h"
+#include "runtime/tensor/dtype.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/memory_pool.h"
 #include "runtime/tensor/mode.h"
@@ -116,6 +117,7 @@ class PlanRunner : public StepRunner {
   }
 
   double planning_s() const override { return planning_s_; }
+  int64_t plan_bytes() const override { return plan_bytes_; }
 
   Str explain() const override {
     Str text;
@@ -127,7 +129,7 @@ class PlanRunner : public StepRunner {
         text += fmt::format("step {}: op by op, since the run {}\n", step.name, *reason_of_run_);
       } else if (plans != plans_of_.end()) {
         for (const auto& [key, forms] : plans->second) {
-          for (const Planned& form : forms) text += explain(step, form);
+          for (const Planned& form : forms) text += explain(step, size_t(key[0]), form);
         }
       }
     }
@@ -162,25 +164,49 @@ class PlanRunner : public StepRunner {
     std::unique_ptr<PlannedStep> step;
     plan::PlanningTimes times;
     int64_t samples = 0;
+    std::vector<Str> params;  ///< `temperature = 0.5`
     Option<Recording> first;  ///< until a second one was the same
   };
   using Plans =
       std::map<std::vector<int64_t>, std::vector<Planned>>;  ///< of the batches of one form, by what the host said
 
-  Str explain(const StepInfo& step, const Planned& form) const {
+  /// What a batch and the host have to say for the plan to be theirs.
+  Str guards_text(size_t stream, const Planned& form) const {
+    const Recording& recording = form.step->recording();
+    std::vector<Str> fields, guards;
+    for (const plan::GivenField& field : recording.fields) {
+      if (field.value == plan::kNone) continue;
+      const plan::Value& value = recording.graph.values[field.value];
+      fields.push_back(fmt::format("{} {}[{}]", value.name, to_text(value.dtype), fmt::join(value.sizes, ", ")));
+    }
+    const auto add = [&](const Str& text) {
+      if (std::ranges::find(guards, text) == guards.end()) guards.push_back(text);
+    };
+    for (const Str& param : form.params) add(param);
+    for (const plan::Guard& guard : recording.guards) add(to_text(guard));
+    if (const auto held = std::ranges::count(held_, '1'); held > 0)
+      add(fmt::format("{} weights and norms are held back", held));
+    const Str name = session_.request.data.streams[stream].name;  // "" for the only one of its role
+    return fmt::format(
+        "  holds for {}{}{}{}{}\n",
+        fields.empty() ? Str("batches that it reads nothing of") : fmt::format("{}", fmt::join(fields, ", ")),
+        name.empty() ? "" : " of ", name, guards.empty() ? "" : ", while ", fmt::join(guards, ", "));
+  }
+
+  Str explain(const StepInfo& step, size_t stream, const Planned& form) const {
     const plan::CpuPlan* const plan = form.step->cpu_plan();
     Str text = fmt::format("step {}, batches of {}: {} operations", step.name, form.samples,
                            form.step->recording().graph.nodes.size());
     if (plan == nullptr) {
       const plan::Replays* const replays = form.step->replays();
-      return text + ", " + (replays != nullptr ? replays->text() : "one by one with LibTorch") + "\n";
+      return text + ", " + (replays != nullptr ? replays->text() : "one by one with LibTorch") + "\n" +
+             guards_text(stream, form);
     }
     const plan::PlanningTimes& times = form.times;
     text += fmt::format(
-        ", planned for {} thread{}, {:.1f} MiB of values\n  made in {:.1f} ms: rehearsals {:.1f}, gradients {:.1f}, "
-        "sizes "
+        ", planned for {}, {:.1f} MiB of values\n{}  made in {:.1f} ms: rehearsals {:.1f}, gradients {:.1f}, sizes "
         "{:.1f}, calls {:.1f}\n",
-        plan->threads(), plan->threads() == 1 ? "" : "s", double(plan->bytes()) / (1 << 20), times.sum() * 1e3,
+        plan->threads_text(), double(plan->bytes()) / (1 << 20), guards_text(stream, form), times.sum() * 1e3,
         times.recording * 1e3, times.gradients * 1e3, times.sizes * 1e3, times.calls * 1e3);
     if (!session_.request.flags.profile) return text + plan->kernels_text() + plan->text() + plan->memory_text();
     const plan::Measured measured = form.step->measured();
@@ -273,6 +299,7 @@ class PlanRunner : public StepRunner {
       if (refusal) return;
       planned->prepare(batch, session_.threads.all(), arena_, narrows_);
       static const bool kNever = false;
+      if (planned->cpu_plan() != nullptr) plan_bytes_ = std::max(plan_bytes_, planned->cpu_plan()->bytes());
       if (session_.request.flags.profile)
         planned->measure(Profile::here() != nullptr ? Profile::here()->is_tracing() : kNever);
     });
@@ -282,8 +309,16 @@ class PlanRunner : public StepRunner {
     const double recording_s = times.recording;
     times = planned->planning();
     times.recording = recording_s;
-    plans.push_back({std::move(planned), times, batch.size, std::move(recording)});
+    plans.push_back({std::move(planned), times, batch.size, params_text(step), std::move(recording)});
     return plans.back().step.get();
+  }
+
+  std::vector<Str> params_text(const StepInfo& step) const {
+    const std::vector<Value>& values = session_.request.params_of(step).values;
+    std::vector<Str> list;
+    for (size_t i = 0; i < values.size(); ++i)
+      list.push_back(fmt::format("{} = {}", step.params[i].name, values[i].to_text()));
+    return list;
   }
 
   /// R2015 where plans were asked for.
@@ -360,6 +395,7 @@ class PlanRunner : public StepRunner {
   std::vector<int64_t> key_;
   Str held_, held_now_;  ///< of the plans that there are, and where it is read
   double planning_s_ = 0;
+  int64_t plan_bytes_ = 0;
 };
 
 }  // namespace

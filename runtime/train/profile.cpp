@@ -23,26 +23,27 @@ void Profile::start() {
 }
 
 void Profile::begin(std::string_view part, bool is_whole) {
-  if (!open_.empty() && open_.back().is_whole) {
-    ++hidden_;
+  const bool is_inside = !open_.empty() && open_.back().is_inside_whole();
+  auto row = rows_.find(part);
+  const auto is_same = [&](const Open& one) { return one.is_whole && one.part == part; };
+  // What is counted whole has its row wherever it runs: a round plans the step that it evaluates with.
+  if (is_inside && (!is_whole || std::ranges::any_of(open_, is_same))) {
+    open_.push_back({.is_hidden = true});
     return;
   }
-  auto row = rows_.find(part);
   if (row == rows_.end()) row = rows_.emplace(Str(part), Row()).first;
   open_.push_back({&row->second, row->first, Clock::now(), 0, is_whole});
 }
 
 void Profile::end() {
-  if (hidden_ > 0) {
-    --hidden_;
-    return;
-  }
   const Open open = open_.back();
   open_.pop_back();
+  if (open.is_hidden) return;
   const double seconds = at(Clock::now()) - at(open.begin);
   open.row->count += 1;
   open.row->seconds += seconds - open.inside;
-  if (!open_.empty()) open_.back().inside += seconds;
+  const auto outer = std::find_if(open_.rbegin(), open_.rend(), [](const Open& one) { return !one.is_hidden; });
+  if (outer != open_.rend()) outer->inside += seconds;
   if (is_tracing_) events_.push_back({Str(open.part), {}, 0, at(open.begin), seconds});
 }
 

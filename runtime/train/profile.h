@@ -21,7 +21,7 @@ struct TraceEvent {
 };
 
 /// The parts of training, measured on the thread of the loop. A part that runs inside of another one has its time to itself, but in
-/// rounds and checkpoints, which are counted whole.
+/// rounds, checkpoints and planning, which are counted whole: there only one of these others has.
 class Profile {
  public:
   using Clock = std::chrono::steady_clock;
@@ -58,17 +58,18 @@ class Profile {
     double seconds = 0;
   };
   struct Open {
-    Row* row;
+    Row* row = nullptr;
     std::string_view part;
     Clock::time_point begin;
     double inside = 0;  ///< of other parts
     bool is_whole = false;
+    bool is_hidden = false;  ///< in one that is counted whole
+    bool is_inside_whole() const { return is_whole || is_hidden; }
   };
 
   bool traces_, is_tracing_ = false;
   Clock::time_point began_ = Clock::now();
   int64_t steps_ = 0;
-  int hidden_ = 0;  ///< parts that are open inside of one that is counted whole
   std::vector<Open> open_;
   std::map<Str, Row, std::less<>> rows_;
   std::vector<TraceEvent> events_;

@@ -88,6 +88,7 @@ class Session : public Context {
   void run_step(const StepInfo& info, const Batch& batch, size_t stream_index, uint64_t number);
   /// What plans of steps took to make so far.
   double planning_s() const { return runner_->planning_s(); }
+  int64_t plan_bytes() const { return runner_->plan_bytes(); }
   /// How each step that ran is computed, for people.
   Str steps_text() const { return runner_->explain(); }
   /// What ran in the steps that a trace has.

@@ -24,6 +24,8 @@ class StepRunner {
   virtual void run(const StepInfo& step, const Batch& batch, size_t stream, uint64_t number) = 0;
   /// What plans took to make so far.
   virtual double planning_s() const { return 0; }
+  /// What values of planned steps took at most, of the memory that they share.
+  virtual int64_t plan_bytes() const { return 0; }
   /// For people: how each step that ran is computed, or where its time went if `RunFlags::profile` asks for that.
   virtual Str explain() const { return {}; }
   /// For people: what the operations took that ran one by one, where that is asked for.

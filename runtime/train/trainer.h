@@ -124,6 +124,7 @@ struct FitReport {
   double data_wait_s = 0;
   double checkpoint_s = 0;
   double planning_s = 0;         ///< making plans of steps, in the part of their kind
+  int64_t plan_bytes = 0;        ///< that values of planned steps took at most
   GradientSum::Times exchanged;  ///< gradients between ranks
   std::vector<Best> best;
   std::vector<std::pair<Str, double>> last;  ///< newest value of every series, `val.loss`

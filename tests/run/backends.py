@@ -361,8 +361,11 @@ def known_before(folder):
         listed = run(LTRC, "check", "-v", source)
         said = [line for line in listed.text.splitlines() if "op by op" in line and f"step {step} " in line and reason in line]
         check(f"{name}: check -v", len(said) == 1, listed.text)
-        result = fit(build(source, folder), folder / f"{name}-native", "--backend", "native")
+        program = build(source, folder)
         line = said[0].split(":")[1] if said else "-"
+        result = run(program, "describe")
+        check(f"{name}: describe", f"\nplanned, but step {step} op by op where it {reason} ({source}:{line})\n" in result.text, result.text)
+        result = fit(program, folder / f"{name}-native", "--backend", "native")
         check(f"{name}: R2015, too", result.returncode == 2 and f"it {reason}" in result.text and f"{name}.ltr:{line}" in result.text, result.text)
 
 

@@ -30,7 +30,7 @@ def explained(program, folder):
     result = fit(program, folder / "f64", "--profile", "--precision", "f64")
     check("nor has f64", result.returncode == 0 and "op by op, since the run computes in f64" in result.text, result.text)
     result = run(program, "describe", "--plan", "--precision", "bf16", "--out", folder / "described")
-    check("describe --plan in bf16", result.returncode == 0 and " product in bf16" in result.text and "] cross_entropy\n" in result.text, result.text)
+    check("describe --plan in bf16", result.returncode == 0 and " product in bf16" in result.text and "] cross_entropy (" in result.text, result.text)
     result = fit(program, folder / "narrow", "--profile", "--precision", "bf16")
     check("--profile in bf16", result.returncode == 0 and "GFLOP/s in products in bf16" in result.text, result.text)
     result = fit(program, folder / "profiled", "--profile")
@@ -44,6 +44,41 @@ def explained(program, folder):
     traces(program, folder)
     same = fit(program, folder / "unprofiled")
     check("and changes no bit", same.returncode == 0 and result_of(newest(folder / "profiled")) == result_of(newest(folder / "unprofiled")), same.text)
+
+
+# `val` on the records of `train`, and a step that asks for what changes.
+WITH_VAL = ROWS.replace("  train = range", "  val = range(16) |> map(point) |> collate(8)\n  train = range").replace("    log loss\n  }", """    every 4 steps { log often = mean(x) }
+    log loss
+  }
+  step val[B](x: float[B, 4], y: i64[B]) { log loss = cross_entropy(net(x), y) }""")
+
+
+def planning(folder):
+    """What plans take is counted wherever it is: also in the rounds that evaluate, in front of training and in it."""
+    (folder / "with_val.ltr").write_text(WITH_VAL)
+    program = build(folder / "with_val.ltr", folder)
+    for rounds in (0, 2):
+        result = fit(program, folder / f"rounds-{rounds}", "--profile", "--set", f"trainer.sanity_val={rounds}")
+        counts = {name: int(count) for count, name in re.findall(r"^ +[0-9.]+ +[0-9.]+ +(\d+) +[0-9.]+  ([a-z][a-z ]*)$", result.text, re.M)}
+        # Each form that comes twice is rehearsed twice: batches of 8 with `every` due and not, and those of `val`; once those of 4, due and not.
+        check(f"sanity_val = {rounds}: planning of val has its place in the row", result.returncode == 0 and counts.get("planning") == 8,
+              (counts, result.text))
+        check(f"sanity_val = {rounds}: rounds are counted", counts.get("validation") == 2 + (rounds > 0), counts)
+    result = run(program, "describe", "--plan")
+    held = re.findall(r"^  holds for (.*)$", result.text, re.M)
+    check("describe --plan says what a plan holds for", result.returncode == 0 and held == [
+        "x f32[8, 4], y i64[8], t f32[8], while every 4 steps is due",
+        "x f32[8, 4], y i64[8]"], held)
+    check("and why a small step has one thread", re.search(
+        r"^step val, .*, planned for 1 thread \(a second one would save about \d+ us, and \d+ meetings take \d+\), ", result.text, re.M), result.text)
+    check("describe says that steps are planned", " · planned\n" in run(program, "describe").stdout)
+    for options, reason in ((("--backend", "torch"), "--backend torch"), (("--precision", "f64"), "it computes in f64")):
+        text = run(program, "describe", *options).stdout
+        check(f"or why they are not: {reason}", f"\nop by op: {reason}\n" in text and " · planned" not in text, text)
+    result = fit(program, folder / "told", "--epochs", 1)
+    check("so does a fit", " · planned\n" in result.stdout, result.stdout)
+    events = [json.loads(line) for line in run(program, "fit", "--json", "--out", folder / "json").stdout.splitlines() if line.startswith("{")]
+    check("and what values of plans took is in its last event", any(one.get("plan_bytes", 0) > 0 for one in events), events[-1:])
 
 
 def traces(program, folder):
@@ -71,4 +106,5 @@ with scratch() as path:
     source = pathlib.Path(path) / "rows.ltr"
     source.write_text(ROWS)
     explained(build(source, path), pathlib.Path(path))
+    planning(pathlib.Path(path))
 finish()

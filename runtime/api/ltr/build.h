@@ -135,6 +135,7 @@ using StepFunction = void (*)(Model& model, Context& cx, const Batch& batch, con
 LTR_EXPORT void add_step(Program& program, const char* name, Role role, StepFunction run,
                          std::initializer_list<int> fields, std::initializer_list<int> logs, bool random,
                          bool minimizes, bool is_manual, const Location& at, bool updates_always);
+LTR_EXPORT void add_unplanned(Program& program, const char* reason, const Location& at);
 LTR_EXPORT void add_param(Program& program, const char* name, const char* type, const char* initial,
                           const Location& at);
 LTR_EXPORT void add_test(Program& program, const char* title, void (*run)(Context&), const Location& at);

@@ -101,6 +101,9 @@ struct StepInfo {
   Location location;
   /// The optimizers of its `minimize` statements, in order of the program; one that an expression chooses is not named.
   bool updates_always = false;  ///< every run makes the same updates, each once, in the same order
+  const char* unplanned =
+      "";  ///< why it has no plan where it comes to `unplanned_at`, behind "it"; "" where nothing is known
+  Location unplanned_at;
 };
 
 /// Base of the generated object of a `model` declaration.

@@ -103,7 +103,11 @@ void CpuPlan::stay_alone_if_small() {
       }
     }
   }
-  if (microseconds / 2 < kMeeting * double(phases)) threads_ = 1;
+  const double saved = microseconds / 2, lost = kMeeting * double(phases);
+  if (threads_ == 1 || saved >= lost) return;
+  threads_ = 1;
+  why_alone_ = fmt::format("a second one would save about {:.0f} us, and {} take {:.0f}", saved,
+                           phases == 1 ? Str("a meeting") : fmt::format("{} meetings", phases), lost);
 }
 
 /// Functions of elements store only what others read, and calls that give nothing to anyone are left out: asked from the end.
@@ -407,8 +411,49 @@ Str CpuPlan::kernels_text() const {
                      products.rows, products.width);
 }
 
+Str CpuPlan::threads_text() const {
+  return fmt::format("{} thread{}{}", threads_, threads_ == 1 ? "" : "s",
+                     why_alone_.empty() ? Str() : fmt::format(" ({})", why_alone_));
+}
+
+namespace {
+
+/// Behind a call: why its kernel, and why threads share it so. What each does of its own samples needs no word.
+Str why_text(const Call& call, const std::set<ValueId>& of_samples) {
+  Str split = call.why_split;
+  if (split.empty() && call.split != Split::Samples) {
+    const bool is_over_samples =
+        std::ranges::any_of(call.reads, [&](const Touched& read) { return of_samples.contains(read.root); });
+    split = is_over_samples ? "over all samples" : "of no sample";
+    if (is_over_samples && call.split == Split::Alone) split += ", in their order";
+  }
+  if (call.why.empty() && split.empty()) return "";
+  return fmt::format(" ({}{}{})", call.why, call.why.empty() || split.empty() ? "" : "; ", split);
+}
+
+}  // namespace
+
+/// Roots of which each thread has its own samples.
+std::set<ValueId> CpuPlan::of_samples() const {
+  std::set<ValueId> roots;
+  for (ValueId id = 0; id < graph_.values.size(); ++id) {
+    if (graph_.values[id].kind == Value::Kind::Input && lowering_.is_apart(lowering_.layout(id))) roots.insert(id);
+  }
+  for (const Planned& planned : stretches_) {
+    for (const Phase& phase : planned.phases) {
+      for (const Call& call : phase.calls) {
+        for (const Touched& written : call.writes) {
+          if (call.split == Split::Samples && written.is_own) roots.insert(written.root);
+        }
+      }
+    }
+  }
+  return roots;
+}
+
 Str CpuPlan::text() const {
   Str lines;
+  const std::set<ValueId> samples = of_samples();
   const auto line = [&](const char* who, const Location& location, const Str& what) {
     lines += fmt::format("  {:<8} {:<24} {}\n", who, fmt::format("{}:{}", location.file, location.line), what);
   };
@@ -425,8 +470,7 @@ Str CpuPlan::text() const {
         static constexpr const char* kSplits[] = {"samples", "shares", "alone"};
         for (size_t i = chain.begin; i < chain.end; ++i) {
           const Call& call = phase.calls[i];
-          const Str why = call.why.empty() ? Str() : fmt::format(" ({})", call.why);
-          line(kSplits[size_t(call.split)], call.location, call.kernel->text() + why);
+          line(kSplits[size_t(call.split)], call.location, call.kernel->text() + why_text(call, samples));
         }
       }
     }

@@ -50,6 +50,8 @@ class CpuPlan {
   std::vector<CallSpan> spans() const;
   /// One line for each phase and call.
   Str text() const;
+  /// For people: how many threads run it, and why no more where it is too small for them.
+  Str threads_text() const;
   /// For people: which kernels these are.
   Str kernels_text() const;
   /// What lies in its memory when most of it is needed, the largest first, with the lines that made it.
@@ -66,6 +68,7 @@ class CpuPlan {
   bool run_calls(const Phase* begin, const Phase* end);
   void run_chain(const Phase& phase, const Chain& chain, const Part& whole) const;
   void run_node(size_t node);
+  std::set<ValueId> of_samples() const;
 
   const Graph& graph_;
   const std::unordered_map<ValueId, Tensor>& kept_;
@@ -75,6 +78,7 @@ class CpuPlan {
   std::vector<Planned> stretches_;
   size_t calls_ = 0;
   int threads_;
+  Str why_alone_;  ///< "" where it runs on as many threads as there are
   std::shared_ptr<Arena> arena_;
   char* base_ = nullptr;                             ///< of the arena in this run
   std::vector<std::pair<ValueId, int64_t>> placed_;  ///< roots, and where they lie

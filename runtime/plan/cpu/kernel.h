@@ -70,6 +70,9 @@ enum class Split : uint8_t {
   Alone,    ///< one thread
 };
 
+/// For people: why one thread does a call, where others could do a part of it.
+constexpr const char* kTooLittle = "too little to share";
+
 /// A root that a call reads or writes.
 struct Touched {
   ValueId root = kNone;
@@ -82,7 +85,8 @@ struct Call {
   Split split = Split::Alone;
   std::vector<Touched> reads, writes;
   Location location;
-  Str why;  ///< for people: why this kernel, where there are several for what it computes
+  Str why;        ///< for people: why this kernel, where there are several for what it computes
+  Str why_split;  ///< for people: why threads share it so, where what it reads does not tell
 };
 
 /// Whether the samples of `layout`, of a root of `elements`, lie apart: sample s within its share of the memory.

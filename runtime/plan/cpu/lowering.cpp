@@ -82,7 +82,7 @@ ValueId Lowering::temporary(DType dtype, int64_t elements) {
 
 void Lowering::add(PointProgram program) { items_.push_back({.point = std::move(program)}); }
 void Lowering::add(Call call) {
-  if (call.kernel->products() > 0) call.why = why_;
+  if (call.kernel->products() > 0 && call.why.empty()) call.why = why_;
   items_.push_back({.call = std::move(call)});
 }
 

@@ -59,6 +59,11 @@ class Lowering {
   void add(Call call);
   /// For people: why the calls that follow multiply by the kernel that they have.
   void because(Str why) { why_ = std::move(why); }
+  /// For people: why the call that was added last is the one that it is.
+  void explain(Str why, Str why_split = {}) {
+    items_.back().call.why = std::move(why);
+    items_.back().call.why_split = std::move(why_split);
+  }
   /// The result `at` lies so, in its own memory.
   void lay_out(size_t at, Layout layout) { layouts_[node_->results[at]] = std::move(layout); }
   /// `layout` with its elements side by side, copied where they are not.

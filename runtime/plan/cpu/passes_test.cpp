@@ -50,8 +50,8 @@ std::pair<Str, Str> fused(const char* text, int64_t samples) {
   return {before, items_text(lowering, items)};
 }
 
-/// Without the places of a program, which graphs in text do not have.
-Str plan_text(const CpuPlan& plan) {
+/// Without the places of a program, which graphs in text do not have; and without reasons where nobody asks for them.
+Str plan_text(const CpuPlan& plan, bool wants_reasons) {
   Str lines;
   const Str all = plan.text();
   for (std::string_view rest = all; !rest.empty();) {
@@ -61,15 +61,26 @@ Str plan_text(const CpuPlan& plan) {
       const size_t what = line.find_first_not_of(' ', place + 2);
       line = line.substr(0, line.find(' ')) + " " + line.substr(what);
     }
+    if (!wants_reasons) line = line.substr(0, line.find(" ("));
     lines += line + "\n";
     rest.remove_prefix(end + 1);
   }
   return lines;
 }
-Str planned_text(const char* text, int64_t samples, int threads, std::set<ValueId> of_tables = {}) {
+Str planned_text(std::string_view text, int64_t samples, int threads, std::set<ValueId> of_tables = {},
+                 bool wants_reasons = false) {
   const Graph graph = graph_of(text);
   return plan_text(CpuPlan(graph, {}, {{0, graph.nodes.size(), graph.outputs}}, samples, threads,
-                           std::make_shared<Arena>(), std::move(of_tables)));
+                           std::make_shared<Arena>(), std::move(of_tables)),
+                   wants_reasons);
+}
+/// The reasons of the plan's last call.
+Str reasons(std::string_view text, int64_t samples, std::set<ValueId> of_tables = {}) {
+  Str line = planned_text(text, samples, 2, std::move(of_tables), true);
+  line.pop_back();
+  line = line.substr(line.rfind('\n') + 1);
+  const size_t at = line.find(" (");
+  return at == Str::npos ? "" : line.substr(at + 2, line.size() - at - 3);
 }
 
 }  // namespace
@@ -301,11 +312,86 @@ TEST_CASE("a plan whose meetings take longer than what a second thread takes ove
                              width));
     CpuPlan plan(graph, {}, {{0, graph.nodes.size(), graph.outputs}}, 64, 2);
     plan.stay_alone_if_small();
-    return plan.threads();
+    return plan.threads_text();
   };
-  CHECK(threads_for(4) == 1);
-  CHECK(threads_for(400) == 1);  // its values stay in a cache
-  CHECK(threads_for(4000) == 2);
+  CHECK(threads_for(4).starts_with("1 thread (a second one would save about 0 us, and "));
+  CHECK(threads_for(400).starts_with("1 thread (a second one would save about "));  // its values stay in a cache
+  CHECK(threads_for(4000) == "2 threads");
+}
+
+TEST_CASE("where there are several kernels for a product, the plan says why it has the one that it has") {
+  const auto product = [](int64_t rows, int64_t depth, int64_t columns, int64_t samples) {
+    return reasons(fmt::format("%0 : f32[{0}, {1}] = input x\n"
+                               "%1 : f32[{1}, {2}] = weight w\n"
+                               "%2 : f32[{0}, {2}] = matmul(%0, %1)\n"
+                               "return %2\n",
+                               rows, depth, columns),
+                   samples);
+  };
+  const kernels::ProductKernel& kernel = kernels::product_kernel();
+  CHECK(product(64, 500, 70, 64) == "packed once, for less than 256 rows");
+  CHECK(product(256, 500, 70, 64) == "each thread packs, from 256 rows on");
+  CHECK(product(64, 5, kernel.width, 64) ==
+        fmt::format("{} numbers stay at hand, and are not packed", 5 * kernel.width));
+  if (kernel.few > 0)
+    CHECK(product(64, 500, 1, 64) == fmt::format("1 of at most {} columns are read as they lie", kernel.few));
+  const auto sum_over_samples = [](int64_t inputs, int64_t outputs) {
+    return reasons(fmt::format("%0 : f32[64, {0}] = input x\n"
+                               "%1 : f32[64, {1}] = input y\n"
+                               "%2 : f32[{0}, 64] = transpose(%0, 0, 1)\n"
+                               "%3 : f32[{0}, {1}] = matmul(%2, %1)\n"
+                               "return %3\n",
+                               inputs, outputs),
+                   64);
+  };
+  CHECK(sum_over_samples(300, 70) == "each thread packs what it reads; over all samples");
+  CHECK(sum_over_samples(3, 7) == "each thread packs what it reads; too little to share");
+}
+
+TEST_CASE("what vectors go along is said of losses, soft-max and pools") {
+  const auto loss = [](const char* scores, const char* targets) {
+    const Str text = planned_text(fmt::format("%0 : f32[{}] = input x\n"
+                                              "%1 : i64[{}] = input y\n"
+                                              "%2 : f32[] = cross_entropy(%0, %1, undefined, none, 0.0, \"mean\")\n"
+                                              "return %2\n",
+                                              scores, targets),
+                                  8, 2, {}, true);
+    const size_t at = text.find("cross_entropy (");
+    return at == Str::npos ? text : text.substr(at + 15, text.find(")\n", at) - at - 15);
+  };
+  CHECK(loss("8, 40", "8") == "vectors go along classes, from 16 on");
+  CHECK(loss("8, 10", "8") == "vectors go along rows, below 16 classes");
+  CHECK(loss("8, 3, 6, 7", "8, 6, 7") == "vectors go along 42 places, which lie side by side");
+  const auto softmax = [](int dim) {
+    return reasons(fmt::format("%0 : f32[8, 3, 50] = input x\n%1 : f32[8, 3, 50] = softmax(%0, {})\nreturn %1\n", dim),
+                   8);
+  };
+  CHECK(softmax(2) == "vectors go along rows, which lie side by side");
+  CHECK(softmax(1) == "vectors go along 50 places, which lie side by side");
+  const auto pool = [](const char* out, int kernel, int stride) {
+    return reasons(fmt::format("%0 : f32[8, 3, 24, 24] = input x\n"
+                               "%1 : f32[8, 3, {0}, {0}] = max_pool2d(%0, [{1}, {1}], [{2}, {2}], [0, 0])\n"
+                               "return %1\n",
+                               out, kernel, stride),
+                   8);
+  };
+  CHECK(pool("12", 2, 2) == "windows of 2 x 2, side by side");
+  CHECK(pool("22", 3, 1) == "vectors go along windows, every 1");
+  CHECK(pool("8", 3, 3) == "window by window: vectors are for 16 columns at most, every 1 or 2");
+}
+
+TEST_CASE("attention, tables and layers that read moment by moment say how they go") {
+  CHECK(reasons("%0 : f32[8, 2, 5, 4] = input q\n%1 : f32[8, 2, 5, 4] = input k\n%2 : f32[8, 2, 5, 4] = input v\n"
+                "%3 : f32[8, 2, 5, 4] = attention(%0, %1, %2, undefined, true, 0.0, none)\n"
+                "return %3\n",
+                8) == "head by head, with its 5 x 5 scores, of places that rows see");
+  const char* const table =
+      "%0 : i64[6] = input index\n"
+      "%1 : f32[6, 4] = input gradient\n"
+      "%2 : f32[100, 4] = embedding_backward(%1, %0, 100)\n"
+      "return %2\n";
+  CHECK(reasons(table, 6) == "rows that were not read are wanted, too; over all samples");
+  CHECK(reasons(table, 6, {2}) == "at most 6 rows of the table are read; over all samples, in their order");
 }
 
 }  // namespace ltr::plan

@@ -468,6 +468,7 @@ Call make_point_call(const PointProgram& program, const std::vector<int64_t>& el
   call.split = is_apart ? Split::Samples : count >= kWorthSharing ? Split::Shares : Split::Alone;
   kernel->splits_samples = is_apart;
   kernel->alone = call.split == Split::Alone;
+  if (kernel->alone) call.why_split = kTooLittle;
   kernel->over = program.in_place(elements);
   for (const auto& load : program.loads) {
     const ValueId root = load.layout.root;

@@ -265,6 +265,11 @@ struct Given {
   Heads heads;
   Layout q, k, v;
 
+  /// For people.
+  Str why_so() const {
+    return fmt::format("head by head, with its {} x {} scores{}", heads.rows, heads.places,
+                       heads.causal ? ", of places that rows see" : "");
+  }
   std::vector<Touched> reads(const Lowering& to) const {
     std::vector<Touched> found{to.touched(q, true), to.touched(k, true), to.touched(v, true)};
     if (heads.mask.root != kNone) found.push_back(to.touched(heads.mask, true));
@@ -327,6 +332,7 @@ bool attention(Lowering& to) {
   call.split = Split::Samples;
   call.reads = given->reads(to);
   call.writes = {to.touched(out, true)};
+  call.why = given->why_so();
   call.kernel = std::make_unique<Attention>(given->heads, given->q, given->k, given->v, out);
   to.add(std::move(call));
   return true;
@@ -362,6 +368,7 @@ bool attention_backward(Lowering& to) {
   }
   const Layout by_scores = values.by_scores;
   call.split = Split::Samples;
+  call.why = given->why_so();
   call.kernel = std::make_unique<AttentionBackward>(heads, std::move(values));
   to.add(std::move(call));
   return by_mask == kNone || sum_stretched(to, by_scores, to.layout(by_mask));

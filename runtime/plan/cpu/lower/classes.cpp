@@ -35,6 +35,12 @@ struct Scores {
   /// A row of fewer classes than these fills no vector: then it is places that do.
   static constexpr int64_t kManyClasses = 16;
   bool goes_along_classes() const { return inner == 1 && classes >= kManyClasses; }
+  /// For people: what fills vectors, and why.
+  Str why_so() const {
+    if (inner > 1) return fmt::format("vectors go along {} places, which lie side by side", inner);
+    return goes_along_classes() ? fmt::format("vectors go along classes, from {} on", kManyClasses)
+                                : fmt::format("vectors go along rows, below {} classes", kManyClasses);
+  }
   kernels::ClassPlaces lie() const { return {inner, inner == 1 ? classes : 1}; }
   int64_t line_bytes() const { return goes_along_classes() ? 0 : classes * 16 * 4; }
 
@@ -201,6 +207,7 @@ Layout costs_of(Lowering& to, Scores& of) {
         });
       },
       of.line_bytes());
+  to.explain(of.why_so());
   return costs;
 }
 
@@ -282,6 +289,7 @@ bool cross_entropy_backward(Lowering& to) {
         });
       },
       of.line_bytes());
+  to.explain(of.why_so());
   return true;
 }
 

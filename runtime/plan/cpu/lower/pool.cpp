@@ -25,6 +25,12 @@ struct Pool {
     return {height, width, rows.data(), int64_t(rows.size()), columns.data(), int64_t(columns.size()), area, are_pairs,
             reach,  every, front};
   }
+  /// For people: how the largest of windows are found, and why so.
+  Str why_so() const {
+    if (are_pairs) return "windows of 2 x 2, side by side";
+    if (every > 0) return fmt::format("vectors go along windows, every {}", every);
+    return fmt::format("window by window: vectors are for {} columns at most, every 1 or 2", Windows::kMostReach);
+  }
   int64_t plane() const { return height * width; }
   int64_t results() const { return int64_t(rows.size() * columns.size()); }
 };
@@ -124,6 +130,7 @@ bool forward(Lowering& to, bool is_line, bool is_spread, bool is_max) {
     function(pool.windows(), floats(memory, x) + begin * pool.plane(), planes,
              floats(memory, y) + begin * pool.results(), scratch);
   });
+  if (is_max) to.explain(pool.why_so());
   return true;
 }
 
@@ -137,6 +144,7 @@ bool max_backward(Lowering& to) {
                             floats(memory, by_y) + begin * pool.results(), planes,
                             floats(memory, by_x) + begin * pool.plane(), scratch);
   });
+  to.explain(pool.why_so());
   return true;
 }
 

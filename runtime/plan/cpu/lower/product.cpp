@@ -260,6 +260,19 @@ class BatchProduct : public Kernel {
   bool splits_samples_;
 };
 
+/// Many rows are worth that each thread packs panels for them, and keeps none.
+constexpr int64_t kManyRows = 256;
+
+/// For people: how the right side is read, and why so.
+Str why_so(const Product& product, bool by_samples) {
+  if (product.is_few())
+    return fmt::format("{} of at most {} columns are read as they lie", product.columns(), product.kernel->few);
+  if (product.has_panels()) return fmt::format("{} numbers stay at hand, and are not packed", product.right.count());
+  if (!by_samples) return "each thread packs what it reads";
+  return product.rows() < kManyRows ? fmt::format("packed once, for less than {} rows", kManyRows)
+                                    : fmt::format("each thread packs, from {} rows on", kManyRows);
+}
+
 void multiply(Lowering& to, Product product) {
   product.kernel = &to.products();
   Call call;
@@ -268,10 +281,9 @@ void multiply(Lowering& to, Product product) {
   const bool by_samples = to.is_apart(product.left) && to.is_apart(out);
   if (product.bias.root != kNone) call.reads.push_back({product.bias.root, false});
   call.reads.push_back(to.touched(product.left, by_samples));
-  // Where the right side is what other samples gave, it is a sum over them: threads share its columns. Many rows are worth that each
-  // thread packs panels for them, and keeps none.
-  constexpr int64_t kManyRows = 256;
+  // Where the right side is what other samples gave, it is a sum over them: threads share its columns.
   constexpr int64_t kWorthSharing = 1 << 16;  // products; some microseconds
+  call.why = why_so(product, by_samples);
   if (by_samples && product.rows() < kManyRows) {
     const ValueId panels = product.packs_right() ? to.panels(product.right) : kNone;
     call.reads.push_back({panels == kNone ? product.right.root : panels, false});
@@ -282,6 +294,7 @@ void multiply(Lowering& to, Product product) {
     call.reads.push_back({product.right.root, false});
     call.writes.back().is_own = by_samples && call.writes.back().is_own;
     call.split = by_samples ? Split::Samples : is_alone ? Split::Alone : Split::Shares;
+    if (call.split == Split::Alone) call.why_split = kTooLittle;
     call.kernel = std::make_unique<PanelsProduct>(std::move(product), call.split);
   }
   to.add(std::move(call));

@@ -118,6 +118,7 @@ Layout packed(Lowering& to, const RecurrentLayer& layer, int64_t floats_of_it,
        [=, weight = layer.weight_hh, hidden = layer.hidden](Memory memory, const Part&) {
          pack(floats(memory, weight), hidden, floats(memory, panels));
        });
+  to.explain(fmt::format("once for {} moments", layer.moments), "in one go");
   return panels;
 }
 
@@ -246,13 +247,14 @@ bool gru(Lowering& to) {
 /// What the calls of a way back read and write.
 struct Back {
   Kept kept;
-  Layout by_y;          ///< no root: zero
-  Layout by_last[2];    ///< by the last output and the last cell; no root: zero
-  Layout by_first[2];   ///< by the first ones
-  Layout by_gates;      ///< [batch, moments, gates hidden]
-  Layout by_recurrent;  ///< likewise by the recurrent sums, which are others for a GRU
-  Layout by_bias;       ///< [batch, gates hidden, once or for both sums]
-  Layout before;        ///< [batch, moments, hidden], outputs
+  bool is_left = false;  ///< by the forward call
+  Layout by_y;           ///< no root: zero
+  Layout by_last[2];     ///< by the last output and the last cell; no root: zero
+  Layout by_first[2];    ///< by the first ones
+  Layout by_gates;       ///< [batch, moments, gates hidden]
+  Layout by_recurrent;   ///< likewise by the recurrent sums, which are others for a GRU
+  Layout by_bias;        ///< [batch, gates hidden, once or for both sums]
+  Layout before;         ///< [batch, moments, hidden], outputs
 };
 
 Back back_of(Lowering& to, const RecurrentLayer& layer) {
@@ -262,6 +264,7 @@ Back back_of(Lowering& to, const RecurrentLayer& layer) {
     const Ints sizes{layer.batch, layer.moments, layer.hidden};
     back.kept = {dense((*left)[0], {layer.places(), layer.width()}), dense((*left)[1], sizes),
                  dense((*left)[2], sizes)};
+    back.is_left = true;
   } else {
     const Layout outputs = new_values(to, {layer.batch, layer.moments, layer.hidden});
     back.kept = is_lstm(to) ? run_lstm(to, layer, outputs, {}) : run_gru(to, layer, outputs);
@@ -320,6 +323,8 @@ void add_back(Lowering& to, const RecurrentLayer& layer, const Back& back, const
         body(memory, begin, end);
       },
       0, false);
+  to.explain(back.is_left ? "with the gates that the way there left"
+                          : "its way there is not in the step, and comes again");
 }
 
 /// Sums of lists over the batch; `at` and `width` say which part of each.

@@ -78,6 +78,7 @@ void sum_front(Lowering& to, const Layout& x, int64_t columns, double scale, con
          if (scale == 1) return;
          for (int64_t c = begin; c < end; ++c) floats(memory, out)[c] *= float(scale);
        });
+  if (columns < 64) to.explain("", kTooLittle);
 }
 
 /// Sums over axes behind some, which stay.

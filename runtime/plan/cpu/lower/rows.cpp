@@ -27,12 +27,13 @@ void softmax_along(Lowering& to, const Layout& given, int64_t dim, bool is_log, 
     const bool by_samples = rows.by_samples && to.is_apart(x);
     const Rows split{rows.count, rows.width, by_samples};
     const auto function = is_log ? row_kernel().log_softmax : row_kernel().softmax;
-    return call(to, split.split(), {to.touched(x, by_samples)}, {to.touched(out, by_samples)}, named(to, out),
-                [=](Memory memory, const Part& part) {
-                  const auto [begin, end] = split.of(part);
-                  const int64_t at = begin * split.width;
-                  function(floats(memory, x) + at, end - begin, split.width, floats(memory, out) + at);
-                });
+    call(to, split.split(), {to.touched(x, by_samples)}, {to.touched(out, by_samples)}, named(to, out),
+         [=](Memory memory, const Part& part) {
+           const auto [begin, end] = split.of(part);
+           const int64_t at = begin * split.width;
+           function(floats(memory, x) + at, end - begin, split.width, floats(memory, out) + at);
+         });
+    return to.explain("vectors go along rows, which lie side by side");
   }
   const Middle of = middle_of(x, dim);
   Layout flat = dense(x.root, {of.outer, of.width * of.inner});
@@ -46,6 +47,7 @@ void softmax_along(Lowering& to, const Layout& given, int64_t dim, bool is_log, 
          for (int64_t o = begin; o < end; ++o)
            function(floats(memory, x) + o * rows.width, of.width, of.inner, floats(memory, out) + o * rows.width);
        });
+  to.explain(fmt::format("vectors go along {} places, which lie side by side", of.inner));
 }
 
 namespace {
@@ -178,6 +180,7 @@ void sum_rows(Lowering& to, const Layout& by_rows, const Layout& rows, int64_t w
         sums.count(memory[out.root]) = count;
       },
       slots * int64_t(sizeof(int32_t)));
+  to.explain(fmt::format("at most {} rows of the table are read", rows.count()));
 }
 
 /// Each thread has columns of its own, so that rows that come twice are added in their order.
@@ -205,6 +208,8 @@ bool embedding_backward(Lowering& to) {
            for (int64_t c = begin; c < end; ++c) into[c] += from[c];
          }
        });
+  to.explain(to.may_be_row_sums() ? fmt::format("{} rows are read, of a table of {}", rows.count(), out.sizes[0])
+                                  : Str("rows that were not read are wanted, too"));
   return true;
 }
 
