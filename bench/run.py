@@ -249,6 +249,14 @@ def measure_steps(ltr, ways, programs, rounds, thread_counts, deadline):
             worker.stop()
 
 
+# What is promised of each program: its peak memory as a part of PyTorch's, and what its plans take to make.
+MEMORY_PART, PLANNING_MS = 0.5, 150
+
+
+def mark(value, promised):
+    return "yes" if value <= promised else f"no, {value / promised:.2f} times as much"
+
+
 # A process counts the memory of the one that started it until it becomes its own program; so a small one starts it.
 PEAK = """import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -261,24 +269,25 @@ def peak_mib(command):
 
 
 def measure_memory(ltr):
-    print("\n| peak memory, MiB, 1 thread | Ltr | PyTorch |\n|---|---|---|")
+    print(f"\n| peak memory, MiB, 1 thread | Ltr | PyTorch | at most {MEMORY_PART:g} of PyTorch's |\n|---|---|---|---|")
     for index, program in enumerate(PROGRAMS):
         ours = peak_mib(ltr.command(program, program.many, 1))
         theirs = peak_mib([sys.executable, SOURCE / "bench/run.py", "--only-torch", index, *(["--bare"] if ltr.is_bare else [])])
-        print(f"| {program.name} | {ours:.0f} | {theirs:.0f} |", flush=True)
+        print(f"| {program.name} | {ours:.0f} | {theirs:.0f} | {mark(ours, MEMORY_PART * theirs)} |", flush=True)
 
 
 def measure_planning(ltr, rounds):
     """What plans of a run's steps take to make, with both rehearsals."""
-    print("\n| planning, ms | 1 thread | 2 threads |\n|---|---|---|")
+    print(f"\n| planning, ms | 1 thread | 2 threads | at most {PLANNING_MS} |\n|---|---|---|---|")
     for program in PROGRAMS:
-        cells = []
+        cells, medians = [], []
         for threads in (1, 2):
             command = words(ltr.build(program.source), "fit", "--bare", "--mock-data", "--json", "--backend", "native", "--steps", 3,
                             "--threads", threads)
             times = [1000 * end_of(answer(*command))["planning_s"] for _ in range(rounds)]
-            cells.append(f"{statistics.median(times):.1f} ({min(times):.1f})")
-        print(f"| {program.name} | {' | '.join(cells)} |", flush=True)
+            medians.append(statistics.median(times))
+            cells.append(f"{medians[-1]:.1f} ({min(times):.1f})")
+        print(f"| {program.name} | {' | '.join(cells)} | {mark(max(medians), PLANNING_MS)} |", flush=True)
 
 
 def main():
