@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`Swa`: the weights of each late epoch are in a plain mean, whose batch norms have seen the train stream; rounds and `validate` use it, and
 `--raw` the weights; a run that stops goes on to the same bits, also where the signal cuts off what norms see; on both back ends. What could
-not average anything is refused.
+not average anything is refused. And the buffers of `Ema`.
 
 Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these. The numbers are compared with PyTorch's in
 tests/parity/swa.py.
@@ -87,6 +87,22 @@ with scratch() as place:
     result = fit(build(folder / "timed.ltr", folder), folder / "timed-runs")
     shares = [int(share) for share in re.findall(r"(?:train|val|data wait|checkpoints) (\d+) %", result.text)]
     check("what takes time is counted once", result.returncode == 0 and len(shares) == 4 and sum(shares) <= 100 and shares[0] > 0, result.text)
+
+    # `Ema` at the end of each epoch: float buffers are averaged like the weights, or are those of training; whole numbers always are.
+    for name, call in {"average": "Ema(decay = 0.8, every = 9 steps, buffers = average)", "copy": "Ema(decay = 0.8, every = 9 steps, buffers = copy)"}.items():
+        result = fit(built(f"ema_{name}", call), folder / f"ema-{name}")
+        of_run = newest(folder / f"ema-{name}")
+        weights = [tensors(of_run / f"checkpoints/after-{epoch}/weights.safetensors") for epoch in range(8)]
+        averages = tensors(of_run / "checkpoints/after-7/averages.safetensors")
+        means = dict.fromkeys(("net.3.weight", "net.1.running_mean"), None)
+        for tensor, mean in means.items():
+            for one in weights:
+                mean = list(floats(one[tensor])) if mean is None else [0.8 * old + 0.2 * new for old, new in zip(mean, floats(one[tensor]))]
+            means[tensor] = mean
+        if name == "copy":
+            means["net.1.running_mean"] = floats(weights[7]["net.1.running_mean"])
+        check(f"Ema, buffers = {name}", result.returncode == 0 and all(abs(a - b) < 1e-6 for tensor, mean in means.items() for a, b in zip(floats(averages[tensor]), mean))
+              and averages["steps"] == weights[7]["steps"] and averages["net.1.num_batches_tracked"] == weights[7]["net.1.num_batches_tracked"], (means, result.text))
 
     for backend in ("native", "torch"):
         options = ("--backend", backend)

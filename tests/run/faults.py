@@ -4,12 +4,14 @@
 Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these.
 """
 import pathlib
+import re
 import shutil
 import signal
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from harness import EXAMPLES, LTRC, build, check, finish, fit, interrupt, newest, run, scratch
+from points import model, source
 
 
 def refuses(title, result, exit_code, *texts):
@@ -80,6 +82,19 @@ def bad_programs(folder):
     check("a wrong program leaves no run folder", not (folder / "runs").exists())
 
 
+def unknown_lengths(folder):
+    """A schedule whose length is that of training, which only time ends; and sizes that do not fit each other."""
+    file = folder / "timed.ltr"
+    file.write_text(source(model(optimizer="opt = SGD(net.weights, lr = 0.05) { schedule = cosine() }"),
+                           "experiment timed { data = Points(), model = Net(), trainer { max_time = 1 min } }\n"))
+    timed = build(file, folder)
+    runs = folder / "runs-timed"
+    refuses("a schedule of unknown length", fit(timed, runs), 2, "error[R2009]", "cosine", "total = ")
+    check("with an end in steps it has one", fit(timed, runs, "--steps", 3).returncode == 0)
+    refuses("a global batch that batches do not make up", fit(timed, runs, "--steps", 3, "--set", "trainer.global_batch=7"), 2,
+            "error[R2013]", "the batch size 4 does not divide global_batch = 7")
+
+
 def bad_checkpoints(iris, folder):
     runs = folder / "damaged"
     result = fit(iris, runs, "--epochs", 6)
@@ -96,6 +111,14 @@ def bad_checkpoints(iris, folder):
                            "validate --weights": ["validate", "--weights", last]}.items():
         refuses(f"{title} of a truncated checkpoint", run(iris, *options, "--out", runs), 2,
                 "error[R2011]", "weights.safetensors has 300 bytes")
+
+    weights.write_bytes(good)
+    manifest = last / "checkpoint.json"
+    ours = manifest.read_text()
+    manifest.write_text(re.sub(r'"version": *\d+', '"version": 99', ours))
+    for options in (["fit", "--resume", last, "--epochs", 7], ["validate", "--weights", last]):
+        refuses(f"{options[0]} of a checkpoint of a later version", run(iris, *options, "--out", runs), 2, "error[R2012]", "has version 99; this program reads up to 2")
+    manifest.write_text(ours)
 
     weights.write_bytes(good[:-1] + bytes([good[-1] ^ 1]))
     refuses("one flipped bit", run(iris, "fit", "--resume", last, "--epochs", 7, "--out", runs), 2, "error[R2011]")
@@ -131,6 +154,7 @@ with scratch() as place:
     bad_data(iris, folder)
     shutil.rmtree(folder / "runs", ignore_errors=True)
     bad_programs(folder)
+    unknown_lengths(folder)
     bad_checkpoints(iris, folder)
     signals(iris, folder)
 finish()
