@@ -110,6 +110,22 @@ def figures(programs, folder):
           result.text)
 
 
+def short_runs(programs, folder):
+    """A few real steps of those that take longer, or whose figure is said in their own head."""
+    runs = folder / "runs-short"
+    result = fit(programs["distillation"], runs, "--epochs", 2)
+    check("distillation: the student learns from its teacher alone", result.returncode == 0 and 0.5 < told(result, "val/acc") < told(result, "val/teacher"), result.text)
+    result = fit(programs["transfer"], runs, "--epochs", 3)
+    check("transfer: other digits after three epochs", result.returncode == 0 and told(result, "val/acc") > 0.6, result.text)
+    result = fit(programs["vae"], runs, "--epochs", 1)
+    check("vae: digits are nearer than at first", result.returncode == 0 and told(result, "val/loss") < 350, result.text)
+    result = fit(programs["outlook"], runs, "--epochs", 4)
+    check("outlook: better than a year ago", result.returncode == 0 and told(result, "best  val/mae") < told(result, "val/as_last_year"), result.text)
+    result = run(programs["sweep"], "sweep", "--trials", 3, "--epochs", 3, "--threads", 1, "--no-bar", "--out", runs)
+    best = re.search(r"^best  val/loss ([0-9.]+)", result.stdout, re.M)
+    check("sweep: three trials, of which one has learned", result.returncode == 0 and "3 trials" in result.stdout and best and float(best.group(1)) < 0.2, result.text)
+
+
 def command(name):
     """The words behind `ltrc run examples/NAME.ltr fit` in the README's block of commands."""
     lines = re.findall(rf"^ltrc run examples/{name}\.ltr fit (.*)$", (EXAMPLES / "README.md").read_text(), re.M)
@@ -149,6 +165,7 @@ with scratch() as place:
         own_tests(name, count)
     built = {name: build(EXAMPLES / f"{name}.ltr", folder) for name in ("segmentation", "text", "tabular", "recommender", "pretrain")}
     figures(built, folder)
+    short_runs({name: build(EXAMPLES / f"{name}.ltr", folder) for name in ("distillation", "transfer", "vae", "outlook", "sweep")}, folder)
     gpt2_trains(folder)
     finetune_trains(built["pretrain"], folder)
     iris_learns(build(EXAMPLES / "iris.ltr", folder), folder)
