@@ -86,7 +86,7 @@ std::string CometUpload::send(const char* method, const std::string& path, std::
   // A file may take longer than a word.
   const double limit_s = limit_s_ + double(body.size()) / 1e6;
   const HttpAnswer answer = send_http({.method = method,
-                                       .url = settings_.url + "/api/rest/v2/write/experiment/" + path,
+                                       .url = settings_.url + "/api/rest/v2/" + path,
                                        .body = body,
                                        .type = type,
                                        .authorization = key_},
@@ -102,7 +102,7 @@ std::string CometUpload::send(const char* method, const std::string& path, std::
 
 Json CometUpload::post(const std::string& path, Json body) {
   if (remote_.contains("experimentKey")) body["experimentKey"] = remote_["experimentKey"];
-  Json told = try_json(send("POST", path, comet_text(body), "application/json"));
+  Json told = try_json(send("POST", "write/experiment/" + path, comet_text(body), "application/json"));
   return told.is_object() ? told : Json::object();
 }
 
@@ -117,19 +117,14 @@ void CometUpload::begin() {
       steps_ = state.value("steps", std::map<std::string, int64_t>());
     }
     if (!fs::exists(journal()) || fs::file_size(journal()) < offset_) offset_ = 0;
+    // Before the service is asked, so that an experiment that it made and could not tell of is found again.
+    may_be_there_ = remote_.contains("mark");
+    if (!may_be_there_) remote_["mark"] = new_key();
     save();
     has_begun_ = true;
   }
   if (!remote_.contains("experimentKey")) {
-    const Json about = read_json(run_ + "/run.json");
-    std::string name = settings_.name;
-    if (name.empty()) name = about.value("experiment", "") + "/" + about.value("run", "");
-    const Json made =
-        post("create",
-             {{"workspaceName", settings_.workspace}, {"projectName", settings_.project}, {"experimentName", name}});
-    const std::string key = made.value("experimentKey", "");
-    if (key.empty()) throw CometError(0, "what answers is not Comet");
-    remote_["experimentKey"] = key;
+    remote_["experimentKey"] = experiment();
     save();
   }
   if (!remote_.contains("has_origin")) {
@@ -144,6 +139,45 @@ void CometUpload::begin() {
   }
 }
 
+std::string CometUpload::name() const {
+  if (!settings_.name.empty()) return settings_.name;
+  const Json about = read_json(run_ + "/run.json");
+  return about.value("experiment", "") + "/" + about.value("run", "");
+}
+
+std::string CometUpload::experiment() {
+  // Names need not be unique there, and a create takes nothing else: the mark goes into the name until the answer has come.
+  const std::string marked = name() + " " + remote_.value("mark", "");
+  if (std::exchange(may_be_there_, true)) {
+    if (const auto key = find_experiment(marked)) return *key;
+  }
+  const Json made =
+      post("create",
+           {{"workspaceName", settings_.workspace}, {"projectName", settings_.project}, {"experimentName", marked}});
+  const std::string key = made.value("experimentKey", "");
+  if (key.empty()) throw CometError(0, "what answers is not Comet");
+  return key;
+}
+
+std::optional<std::string> CometUpload::find_experiment(const std::string& name) {
+  Json told;
+  try {
+    told = try_json(send("GET",
+                         "experiments?workspaceName=" + percent_encoded(settings_.workspace) +
+                             "&projectName=" + percent_encoded(settings_.project),
+                         "", "application/json"));
+  } catch (const CometError& error) {
+    // A project begins with its first experiment.
+    if (!error.is_refusal() && error.status != 404) throw;
+    return std::nullopt;
+  }
+  if (!told.is_object()) return std::nullopt;
+  for (const Json& one : told.value("experiments", Json::array())) {
+    if (one.is_object() && one.value("experimentName", Json()) == name) return one.value("experimentKey", "");
+  }
+  return std::nullopt;
+}
+
 void CometUpload::other(const std::string& name, const std::string& value) {
   unless_refused("`" + name + "`", [&] {
     post("log-other", {{"key", name}, {"value", value}, {"timestamp", int64_t(std::time(nullptr)) * 1000}});
@@ -151,6 +185,7 @@ void CometUpload::other(const std::string& name, const std::string& value) {
 }
 
 void CometUpload::tell_origin() {
+  other("Name", name());  // without its mark
   const Json about = read_json(run_ + "/run.json");
   const auto text = [&](const char* place) {
     const Json::json_pointer at(place);
@@ -238,14 +273,16 @@ void CometUpload::send_file(const std::string& name, std::string_view bytes) {
                      "\"\r\nContent-Type: application/octet-stream\r\n\r\n";
   body.append(bytes).append("\r\n--" + mark + "--\r\n");
   send("POST",
-       "upload-asset?experimentKey=" + remote_.value("experimentKey", "") + "&fileName=" + name + "&overwrite=true",
+       "write/experiment/upload-asset?experimentKey=" + remote_.value("experimentKey", "") + "&fileName=" + name +
+           "&overwrite=true",
        body, "multipart/form-data; boundary=" + mark);
 }
 
 void CometUpload::stay_alive() {
   const auto now = std::chrono::steady_clock::now();
   if (told_alive_.time_since_epoch().count() != 0 && now - told_alive_ < kHeartbeat) return;
-  send("GET", "set-status?experimentKey=" + remote_.value("experimentKey", ""), "", "application/json");
+  send("GET", "write/experiment/set-status?experimentKey=" + remote_.value("experimentKey", ""), "",
+       "application/json");
   told_alive_ = now;
 }
 

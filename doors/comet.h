@@ -66,6 +66,12 @@ class CometUpload {
     uint64_t end = 0;                              ///< behind its last line
   };
   void begin();
+  /// What the service is to call it.
+  std::string name() const;
+  /// The key of the experiment, which is made if an earlier try did not do so.
+  std::string experiment();
+  /// The key of the one of that name; nothing if the project has none.
+  std::optional<std::string> find_experiment(const std::string& name);
   void tell_origin();
   void tell_settings();
   void send_value(const std::string& name, const nlohmann::json& value);
@@ -96,6 +102,7 @@ class CometUpload {
   uint64_t offset_ = 0;                               ///< so far the service has the journal
   std::map<std::string, int64_t> steps_;  ///< the last of each series there: a resumed run takes steps again
   bool has_begun_ = false;
+  bool may_be_there_ = false;  ///< the service was asked for the experiment, and may have made it
   std::chrono::steady_clock::time_point told_alive_;
   std::atomic<int64_t> answers_ = 0;
   std::vector<std::string> refusals_;

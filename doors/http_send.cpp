@@ -3,6 +3,9 @@
 #include <curl/curl.h>
 #include <dlfcn.h>
 
+#include <cctype>
+#include <random>
+
 namespace ltr::doors {
 
 namespace {
@@ -97,6 +100,28 @@ HttpAnswer send_http(const HttpMessage& message, double limit_s, const std::atom
   lib.free_list(headers);
   lib.cleanup(handle);
   return answer;
+}
+
+std::string percent_encoded(std::string_view text, std::string_view also) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 128 && std::isalnum(byte) != 0) || std::string_view("-._~").find(c) != std::string_view::npos ||
+        also.find(c) != std::string_view::npos) {
+      out += c;
+    } else {
+      (out += '%').append({kDigits[byte >> 4], kDigits[byte & 15]});
+    }
+  }
+  return out;
+}
+
+std::string new_key() {
+  std::random_device source;
+  std::string key;
+  for (int i = 0; i < 32; ++i) key += "0123456789abcdef"[source() % 16];
+  return key;
 }
 
 }  // namespace ltr::doors

@@ -30,4 +30,10 @@ struct HttpMessage {
 /// not tried. Proxies are those of the environment.
 HttpAnswer send_http(const HttpMessage& message, double limit_s, const std::atomic<bool>& is_called_off);
 
+/// `text` as a part of an address; bytes of `also` stand for themselves, too.
+std::string percent_encoded(std::string_view text, std::string_view also = "");
+
+/// Nobody else has it: 32 random hexadecimal digits.
+std::string new_key();
+
 }  // namespace ltr::doors

@@ -18,22 +18,6 @@ std::string from_environment(const char* name) {
   return text == nullptr ? "" : text;
 }
 
-/// For a part of an address.
-std::string percent(std::string_view text, std::string_view also = "") {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte < 128 && std::isalnum(byte) != 0) || std::string_view("-._~").find(c) != std::string_view::npos ||
-        also.find(c) != std::string_view::npos) {
-      out += c;
-    } else {
-      (out += '%').append({kDigits[byte >> 4], kDigits[byte & 15]});
-    }
-  }
-  return out;
-}
-
 /// The first `count` bytes of `text`, less where a character would be cut.
 std::string shortened(const std::string& text, size_t count) {
   if (text.size() <= count) return text;
@@ -105,7 +89,7 @@ Json Mlflow::call(const char* method, const std::string& path, const Json& body)
 
 std::string Mlflow::experiment(const std::string& name) {
   const auto find = [&] {
-    return text_at(call("GET", "experiments/get-by-name?experiment_name=" + percent(name), nullptr),
+    return text_at(call("GET", "experiments/get-by-name?experiment_name=" + percent_encoded(name), nullptr),
                    "/experiment/experiment_id");
   };
   try {
@@ -167,7 +151,8 @@ void Mlflow::put_artifact(const MlflowRun& run, const std::string& path, std::st
   std::string place = run.artifact_uri.substr(run.artifact_uri.find(':') + 1);
   // The server may be named: mlflow-artifacts://HOST/1/ID/artifacts.
   if (place.starts_with("//")) place.erase(0, std::min(place.find('/', 2), place.size()));
-  send("PUT", "mlflow-artifacts/artifacts" + percent(place + "/" + path, "/"), bytes, "application/octet-stream");
+  send("PUT", "mlflow-artifacts/artifacts" + percent_encoded(place + "/" + path, "/"), bytes,
+       "application/octet-stream");
 }
 
 std::string Mlflow::allowed_name(std::string_view name) {

@@ -6,9 +6,9 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
-#include <random>
 
 #include "doors/file.h"
+#include "doors/http_send.h"
 #include "doors/json.h"
 #include "doors/mapping.h"
 #include "doors/runs/comparison.h"
@@ -34,14 +34,6 @@ Json read_state(const std::string& path) {
 }
 
 int64_t milliseconds(const Json& time_s) { return time_s.is_number() ? std::llround(time_s.get<double>() * 1000) : 0; }
-
-/// Nobody else has it.
-std::string new_key() {
-  std::random_device source;
-  std::string key;
-  for (int i = 0; i < 32; ++i) key += "0123456789abcdef"[source() % 16];
-  return key;
-}
 
 /// When run.json says that the run began.
 int64_t start_ms(const Json& about) {

@@ -46,8 +46,10 @@ FIELDS = {
 def faults(path, body):
     """Where a request is not what the service documents."""
     name, _, query = path.partition("?")
+    if name.endswith("/experiments"):
+        return [] if query == "workspaceName=we&projectName=plants" else [path]
     if name in ("set-status", "upload-asset"):
-        return [] if query.startswith("experimentKey=k1") else [path]
+        return [] if query.startswith("experimentKey=k") else [path]
     if name not in FIELDS:
         return [f"unknown path {path}"]
     told, known = json.loads(body), {field.rstrip("_"): kind for field, kind in FIELDS[name].items()}
@@ -58,11 +60,14 @@ def faults(path, body):
     return wrong
 
 
+LOST = 0
+
+
 class Server(http.server.ThreadingHTTPServer):
-    """What it was asked, in order; the first requests for a path in `fails` are answered with that status."""
+    """What it was asked, in order; the first requests for a path in `fails` are answered with that status, or done and not answered where it is `LOST`."""
 
     def __init__(self):
-        self.asked, self.times, self.fails = [], [], collections.defaultdict(list)
+        self.asked, self.times, self.made, self.fails = [], [], {}, collections.defaultdict(list)
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -72,8 +77,12 @@ class Server(http.server.ThreadingHTTPServer):
                 status = outer.fails[path.split("?")[0]].pop(0) if outer.fails[path.split("?")[0]] else 200
                 if path.startswith("metric"):
                     outer.times.append(time.monotonic())
-                outer.asked.append((path, status, self.headers.get("Authorization"), body))
-                told = json.dumps({"experimentKey": "k1"} if status == 200 else {"msg": "not now"}).encode()
+                outer.asked.append((path, status or 200, self.headers.get("Authorization"), body))
+                told = {"msg": "not now"} if status not in (LOST, 200) else outer.told(path, body)
+                if status == LOST:
+                    self.close_connection = True
+                    return
+                told = json.dumps(told).encode()
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(told)))
                 self.end_headers()
@@ -86,6 +95,18 @@ class Server(http.server.ThreadingHTTPServer):
 
         super().__init__(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def told(self, path, body):
+        if path.split("?")[0].endswith("/experiments"):
+            return {"experiments": [{"experimentKey": key, "experimentName": name} for key, name in self.made.items()]}
+        if path == "create":
+            key = f"k{len(self.made) + 1}"
+            self.made[key] = json.loads(body)["experimentName"]
+            return {"experimentKey": key}
+        told = json.loads(body) if path == "log-other" else {}
+        if told.get("key") == "Name":
+            self.made[told["experimentKey"]] = told["value"]
+        return {}
 
     def address(self):
         return f"http://127.0.0.1:{self.server_port}"
@@ -192,6 +213,26 @@ with scratch() as place:
     check("and what is no number as text", values and all(one["metricValue"] == "NaN" for one in values) and values[-1]["step"] == 240, values[-1:])
     check("its values go on from step to step", [one["step"] for one in values] == sorted({one["step"] for one in values}), values)
     keeps_secret(folder / "stopped", "goes on")
+    # Who makes an experiment, and is cut off before it can say so, made one all the same; one of another with that name is not taken for it.
+    (folder / "named.ltr").write_text(source(model(), EXPERIMENT.replace('project = "plants"', 'project = "plants", name = "the roses"')))
+    named = build(folder / "named.ltr", folder)
+    for title, followed, wanted in (("a lost answer", program, "followed/"), ("a lost answer of a run with a name", named, "the roses")):
+        server = Server()
+        os.environ["COMET_URL_OVERRIDE"] = server.address()
+        server.made["k9"] = "the roses"
+        server.fails["create"] = [503] * 50
+        result = run(followed, "fit", "--no-bar", "--out", folder / "lost")
+        check(f"{title}: the run ends well", result.returncode == 0, result.text)
+        server.fails["create"] = [LOST]
+        sent = [run(LTRC, "sync", newest(folder / "lost")) for _ in range(2)]
+        check(f"{title}: the next try finds it, and nothing is left", [one.returncode for one in sent] == [0, 0], sent[0].text + sent[1].text)
+        check(f"{title}: one experiment", len(server.bodies("create")) == 1 and len(server.made) == 2, server.made)
+        name = server.made["k2"]
+        check(f"{title}: its name, without the mark", name.startswith(wanted) and len(name) < 20 and name == server.bodies("log-other")[0]["value"], server.made)
+        check(f"{title}: all goes there", {one["experimentKey"] for one in server.bodies("metric")} == {"k2"}, server.bodies("metric"))
+        wrong = [one for path, _, _, body in server.asked for one in faults(path, body)]
+        check(f"{title}: every request is what is documented", not wrong, wrong)
+
     server = Server()
     os.environ["COMET_URL_OVERRIDE"] = server.address()
     server.fails["create"] = [401] * 100
