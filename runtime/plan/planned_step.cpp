@@ -338,6 +338,35 @@ void PlannedStep::run_all(Context& cx, const Batch& batch, const GradientUse& us
   reference_->clear(recording_.kept);
 }
 
+namespace {
+
+/// Whether elements of two tensors may lie in one place.
+bool may_overlap(const at::Tensor& a, const at::Tensor& b) {
+  if (a.is_sparse() || b.is_sparse()) return a.is_same(b);
+  const auto end_of = [](const at::Tensor& of) {
+    int64_t last = 0;
+    for (int64_t dim = 0; dim < of.dim(); ++dim) last += (of.size(dim) - 1) * of.stride(dim);
+    return static_cast<const char*>(of.const_data_ptr()) + (last + 1) * int64_t(of.element_size());
+  };
+  if (a.numel() == 0 || b.numel() == 0) return false;
+  return a.const_data_ptr() < end_of(b) && b.const_data_ptr() < end_of(a);
+}
+
+}  // namespace
+
+void PlannedStep::find_shared(Part& part) const {
+  std::vector<at::Tensor> before;
+  for (const ValueId id : part.gradients) {
+    const at::Tensor gradient = gradient_of(id);
+    part.shared.push_back(gradient.defined() && std::ranges::any_of(before, [&](const at::Tensor& one) {
+                            return may_overlap(one, gradient);
+                          }));
+    if (gradient.defined()) before.push_back(gradient);
+  }
+}
+
+at::Tensor PlannedStep::gradient_of(ValueId id) const { return cpu_ ? cpu_->view(id) : aten(reference_->value(id)); }
+
 void PlannedStep::add_gradients(size_t at, double factor) {
   Part& part = parts_[at];
   const c10::AutoGradMode no_grad(false);
@@ -346,19 +375,24 @@ void PlannedStep::add_gradients(size_t at, double factor) {
   ran_[at] = true;
   cpu_ ? cpu_->set(part.seed, seed) : reference_->set(part.seed, seed);
   compute(part.begin, part.end);
+  if (part.shared.empty()) find_shared(part);
   for (size_t i = 0; i < part.gradients.size(); ++i) {
     const In weight(part.weights[i]);
     at::Tensor& sum = weight->mutable_grad();
-    const at::Tensor gradient = cpu_ ? cpu_->view(part.gradients[i]) : aten(reference_->value(part.gradients[i]));
+    at::Tensor gradient = gradient_of(part.gradients[i]);
     if (!gradient.defined()) continue;
     if (sum.defined()) {
       sum.add_(gradient);
-    } else if (gradient.is_sparse()) {
+      continue;
+    }
+    // Whoever clips one of two weights would clip the gradient of both.
+    if (part.shared[i]) gradient = gradient.clone();
+    if (gradient.is_sparse()) {
       sum = use_.takes_rows ? gradient : gradient.to_dense();
     } else if (gradient.strides() != weight->strides()) {
       sum = at::empty_like(weight->detach()).copy_(gradient);
     } else {
-      sum = lends_values() && !use_.is_alone ? gradient.clone() : gradient;
+      sum = lends_values() && !use_.is_alone && !part.shared[i] ? gradient.clone() : gradient;
     }
   }
   if (cpu_) return;

@@ -64,7 +64,9 @@ class PlannedStep {
     std::vector<Tensor> weights;  ///< that the loss reaches
     std::vector<ValueId> gradients;
     std::vector<bool> rests;  ///< weights of which a row without a gradient does not move
-    double factor = 0;        ///< of the newest run, and as a value
+    std::vector<bool>
+        shared;  ///< gradients that are, or lie in, one before them: of `a + b` both weights have the same; known from the first run on
+    double factor = 0;  ///< of the newest run, and as a value
     Tensor factor_value;
   };
   /// Between a loss and the weights that it trains: so accumulation, clipping, gates and hooks take a plan's gradients as they take any
@@ -105,6 +107,9 @@ class PlannedStep {
   Tensor taken(ValueId id);
   /// Adds the gradients of the loss of `part`, times `factor`, to those of the weights that it trains.
   void add_gradients(size_t part, double factor);
+  at::Tensor gradient_of(ValueId id) const;
+  /// Which gradients of a part, which has run, lie where others do.
+  void find_shared(Part& part) const;
   [[noreturn]] void explain() const;
 
   Recording recording_;

@@ -237,6 +237,33 @@ KNOWN = {
                "log more = scaled(mean(x))", "reads a tensor's value on the host"),
 }
 
+# Of a sum of two weights both have one gradient: what clips it, or sums it, does so once for each.
+SUMS = """ltr 1
+data Pairs() {
+  batch[B] { ids: i64[B, 3], y: float[B, 4] }
+  fn pair(s: {i: int}) -> {ids: i64[3], y: float[4]} = (ids = (arange(3) + s.i) % 6, y = 5 * sin(arange(4).to(float) + s.i))
+  train = synthetic(60, pair) |> shuffle(1) |> collate(5)
+}
+model Sums() {
+  weight a: float[4] = [0.5, -1.0, 2.0, 0.1]
+  weight b: float[4] = [1.5, 1.0, -2.0, 0.7]
+  weight c: float[2, 2] = zeros(2, 2)
+  table = Embedding(6, 4)
+  other = Embedding(6, 4)
+  optimizer opt = SGD([a, b, c, table.weights, other.weights], lr = 0.1, momentum = 0.9) { clip_norm = 0.5 }
+  step train[B](ids: i64[B, 3], y: float[B, 4]) {
+    seen = (table(ids) + other(ids)).mean(1)
+    loss = mse(seen * (a + b + c.reshape(4)), y)
+    minimize loss
+    log loss
+    log of_a = sum(a * a)
+    log of_b = sum(b * b)
+    log of_c = sum(c * c)
+  }
+}
+experiment sums { data = Pairs(), model = Sums(), trainer { epochs = 9, log_every = 1 } }
+"""
+
 
 def both(title, program, folder, *options):
     """The rows of both back ends, or nothing if one of them did not run."""
@@ -398,6 +425,11 @@ def main():
         compare("table", program, folder, "--epochs", 7, least=100)
         compare("table with windows of two batches", program, folder, "--set", "trainer.accumulate=2")
         compare("table with norms", program, folder, "--set", "trainer.check_grads=true")
+        source = folder / "sums.ltr"
+        source.write_text(SUMS)
+        program = build(source, folder)
+        compare("sums", program, folder, least=100)
+        compare("sums with windows of three batches", program, folder, "--set", "trainer.accumulate=3")
         source = folder / "ops.ltr"
         source.write_text(OPS)
         program = build(source, folder)
