@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <system_error>
 
@@ -34,6 +35,9 @@ void check_begin(const std::string& path, ColumnFormat format) {
   char read[kMagic] = {};
   file.read(read, sizeof read);
   const std::string_view begin(read, size_t(file.gcount()));
+  std::error_code failed;
+  if (begin.empty() && std::filesystem::is_directory(path, failed))
+    throw std::system_error(EISDIR, std::generic_category(), path);
   if (begin.empty()) throw ColumnFileError("an empty file");
   const bool is_parquet = begin.starts_with("PAR1") || begin.starts_with("PARE");
   const bool is_arrow = begin.starts_with("ARROW1") || begin.starts_with("\xFF\xFF\xFF\xFF");

@@ -135,7 +135,6 @@ std::map<Str, std::function<Tensor(const Tensor&)>> functions() {
        [](const Tensor& x) { return squared(interpolate(reshape(x, {1, 1, 6, 5}), 9, 8, "bicubic", false)); }},
       {"focal", [=](const Tensor& x) { return focal(x, label, 2, kMean); }},
       {"focal sum", [=](const Tensor& x) { return focal(x, label, 0.5, "sum"); }},
-      {"focal each", [=](const Tensor& x) { return sum(mul(focal(x, label, 1.5, "none"), wave({6}, 1)), {}, false); }},
       {"dice", [=](const Tensor& x) { return dice(sigmoid(x), abs(wave(X, 2)), 1); }},
       {"dice sharp", [=](const Tensor& x) { return dice(sigmoid(x), to(gt(wave(X, 2), Scalar(0.0)), DType::F64), 0); }},
       {"contrastive", [=](const Tensor& x) { return contrastive(x, wave(X, 2), 0.07); }},

@@ -77,7 +77,6 @@ ROWS = {
     # PyTorch has none of these: they are their papers' formulas.
     "focal": lambda x: focal(x, 2.0).mean(),
     "focal sum": lambda x: focal(x, 0.5).sum(),
-    "focal each": lambda x: (focal(x, 1.5) * wave([6], 1.0)).sum(),
     "dice": lambda x: dice(x.sigmoid(), wave(X, 2.0).abs(), 1.0),
     "dice sharp": lambda x: dice(x.sigmoid(), (wave(X, 2.0) > 0).double(), 0.0),
     "contrastive": lambda x: contrastive(x, wave(X, 2.0), 0.07),

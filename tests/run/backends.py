@@ -261,7 +261,7 @@ model Sums() {
     log of_c = sum(c * c)
   }
 }
-experiment sums { data = Pairs(), model = Sums(), trainer { epochs = 9, log_every = 1 } }
+experiment sums { data = Pairs(), model = Sums(), trainer { epochs = 9, log_every = 1 }, loggers { Csv() } }
 """
 
 

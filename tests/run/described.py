@@ -52,7 +52,7 @@ with scratch() as place:
         for i in range(count):
             (folder / "photos" / name / f"{i}.png").write_bytes(b"no image: nothing is read of it")
     text = run(program, "describe", "photos", cwd=folder).text
-    check("a folder of images", "\nfiles\n  photos  6 records, 186 B, 3 classes of 1 to 3\nrecord image: u8[3, ?, ?], label: i64\nbatch x: float[B, 3], label: i64[B]\n" in text, text)
+    check("a folder of images", "\nfiles\n  photos  6 records, 186 B, 3 classes of 1 to 3\nrecord image: u8[3, ?, ?], label: i64[]\nbatch x: float[?, 3], label: i64[?]\n" in text, text)
     check("behind it the streams", "6 samples" in text.split("batch x:")[1] and "3 batches of 2" in text, text)
     (folder / "small").mkdir()
     (folder / "small/test_batch.bin").write_bytes(b"".join(bytes([label]) + bytes(3072) for label in range(10)))

@@ -133,7 +133,7 @@ def shards(folder):
     case.write("a.bin", head(20240801, 7, 2) + wide[:-2]).refuses("a wide id that is cut off", "R3003", "a.bin", "the file ends inside an id")
     case.write("a.bin", head(20240520, 1, -4) + ids).refuses("a count below 0", "R3003", "a.bin", "the header says -4 ids")
     case.write("a.bin", head(20240520, 1, 2**31 - 1) + ids).refuses("a count beyond the file", "R3003", "a.bin", "the file holds 4")
-    case.write("a.bin", head(20240801, 7, 2) + struct.pack("<2I", 1, 2**31)).refuses("an id that no i32 is", "R3003", "a.bin token 0")
+    case.write("a.bin", head(20240801, 7, 2) + struct.pack("<2I", 1, 2**31)).refuses("an id that no i32 is", "R3003", "a.bin token 1")
     case.write("a.bin", head(20240520, 9, 4) + ids).refuses("a version that nobody knows", "R3003", "a.bin", "version 9")
     case.write("a.bin", b"").refuses("an empty file", "R3005", "a.bin is empty")
     case.write("a.bin", struct.pack("<H", 1)).refuses("a file below one window", "R3005", "no file has 2 ids")
