@@ -95,23 +95,6 @@ bool is_word_of_callee(const Given& given, const Scope& scope) {
   return is_type_name(word->name.text) || (given.name && !is_in_scope(word->name.text, scope));
 }
 
-/// Where it cannot be told what is given for what, names are looked up all the same, but for those of series, which only a callback
-/// knows: `monitor = val.loss`.
-void look_up_names(const CallSite& site) {
-  if (site.scope.place == Place::Experiment) return;
-  diagnostics::Sink found;
-  {
-    const Aside aside(site.scope.cx, found);
-    for (const Given& given : site.given) {
-      if (!given.checked && given.value != nullptr && !is_word_of_callee(given, site.scope))
-        check_expr(*given.value, site.scope);
-    }
-  }
-  for (const diagnostics::Diagnostic& one : found.reported()) {
-    if (one.code == diagnostics::Code::E0301) site.scope.cx.report(one);
-  }
-}
-
 /// E0309 of an argument with a name that no param has. `others` is that of names that are like none of them, which are told
 /// together, when all are known. False if what is called is another one than is meant, which says all.
 bool report_unknown_param(const Given& given, const std::vector<ParamInfo>& params, const CallSite& site,
@@ -259,7 +242,9 @@ std::optional<std::vector<const Given*>> bind_arguments(const std::vector<ParamI
     has_error = true;
   }
   if (has_error) {
-    look_up_names(site);
+    // What is given for what cannot be told. Names of series, `monitor = val.loss`, only a callback knows.
+    CallSite arguments = site;
+    if (site.scope.place != Place::Experiment) look_up_names(cx, [&] { ignore_arguments(arguments); });
     return std::nullopt;
   }
   return bound;
@@ -298,6 +283,17 @@ void check_defaults(const std::vector<ParamInfo>& params, uint32_t module, Scope
 
 bool has_broken_param(const std::vector<ParamInfo>& params) {
   return std::any_of(params.begin(), params.end(), [](const ParamInfo& param) { return param.type.is_error(); });
+}
+
+void look_up_names(Context& cx, const std::function<void()>& read) {
+  diagnostics::Sink found;
+  {
+    const Aside aside(cx, found);
+    read();
+  }
+  for (const diagnostics::Diagnostic& one : found.reported()) {
+    if (one.code == diagnostics::Code::E0301) cx.report(one);
+  }
 }
 
 Expr ignore_arguments(CallSite& site) {

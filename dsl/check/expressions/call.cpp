@@ -130,14 +130,7 @@ Expr call_written(const ast::Expr& callee, std::vector<Given> given, Span span, 
 
 /// A call with what is wrong itself: names are looked up all the same, and nothing else is said.
 Expr call_behind_mistake(const ast::Expr& callee, std::vector<Given> given, Span span, Scope& scope) {
-  diagnostics::Sink found;
-  {
-    const Aside aside(scope.cx, found);
-    call_written(callee, std::move(given), span, scope);
-  }
-  for (const diagnostics::Diagnostic& one : found.reported()) {
-    if (one.code == diagnostics::Code::E0301) scope.cx.report(one);
-  }
+  look_up_names(scope.cx, [&] { call_written(callee, std::move(given), span, scope); });
   return error_at(span);
 }
 

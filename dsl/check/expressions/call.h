@@ -28,6 +28,8 @@ void check_defaults(const std::vector<ParamInfo>& params, uint32_t module, Scope
 bool has_broken_param(const std::vector<ParamInfo>& params);
 /// Whether it is a type that a call may be given by its name: `int`, `str`, `f64`.
 bool is_type_name(const std::string& name);
+/// Reads what stands behind a mistake: of what that reports unknown names are told, and nothing else.
+void look_up_names(Context& cx, const std::function<void()>& read);
 /// Looks at the arguments for mistakes of their own.
 Expr ignore_arguments(CallSite& site);
 

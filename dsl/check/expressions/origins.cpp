@@ -112,14 +112,19 @@ const ast::Expr* last_stage(const ast::Expr& stream, const std::vector<ast::Item
   return nullptr;
 }
 
-/// Adds the stage in front of the one whose function is at `function` that gives the size which is not wanted.
-void label_stage(diagnostics::Diagnostic& diagnostic, Span function, const Scope& scope) {
+/// The last stage of these names in front of the one that is called, or has a function, at `place`; null if there is none.
+const ast::Expr* stage_before(Span place, const std::set<std::string>& names, const Scope& scope) {
   const ast::Decl* decl = scope.owner != nullptr ? scope.owner->decl : nullptr;
   const std::vector<ast::Item>* items = decl != nullptr ? items_in(*decl) : nullptr;
-  if (items == nullptr) return;
-  FindInput find{.place = function};
+  if (items == nullptr) return nullptr;
+  FindInput find{.place = place};
   find(*decl);
-  const ast::Expr* stage = find.input != nullptr ? last_stage(*find.input, *items, {"window", "pack"}) : nullptr;
+  return find.input != nullptr ? last_stage(*find.input, *items, names) : nullptr;
+}
+
+/// Adds the stage in front of the one whose function is at `function` that gives the size which is not wanted.
+void label_stage(diagnostics::Diagnostic& diagnostic, Span function, const Scope& scope) {
+  const ast::Expr* stage = stage_before(function, {"window", "pack"}, scope);
   if (stage == nullptr) return;
   const std::string size = scope.cx.source_text(stage->get<ast::Call>()->arguments[0].value->span);
   // Of a record of several dims another one may be wrong.
@@ -261,12 +266,7 @@ void label_layer(diagnostics::Diagnostic& diagnostic, const ExprView& value, con
 }
 
 void label_batches(diagnostics::Diagnostic& diagnostic, Span stage, const Scope& scope) {
-  const ast::Decl* decl = scope.owner != nullptr ? scope.owner->decl : nullptr;
-  const std::vector<ast::Item>* items = decl != nullptr ? items_in(*decl) : nullptr;
-  if (items == nullptr) return;
-  FindInput find{.place = stage};
-  find(*decl);
-  const ast::Expr* first = find.input != nullptr ? last_stage(*find.input, *items, {"collate"}) : nullptr;
+  const ast::Expr* first = stage_before(stage, {"collate"}, scope);
   if (first != nullptr) diagnostic.tie(diagnostics::Tie::Batches, first->span, "batches are made here");
 }
 
