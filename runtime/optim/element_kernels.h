@@ -79,6 +79,28 @@ struct RAdamNumbers {
 struct LionNumbers {
   float lr, weight_decay, fresh1, fresh2;
 };
+struct LambNumbers {
+  float fresh1, beta2, fresh2;
+  float correction1, correction2;  ///< 1 - β1^t, 1 - β2^t
+  float eps, weight_decay;
+};
+struct LarsNumbers {
+  float lr, weight_decay, momentum;
+  float trust;  ///< what the gradient is multiplied by
+};
+/// A part of a row of a weight whose mean squared gradients are those of its row times those of their columns, over their mean.
+struct FactoredRow {
+  float* weight;
+  const float* grad;     ///< times `sign`
+  const float* columns;  ///< where nothing is factored each element has its own, and `row` and `mean` are 1
+  int64_t count;
+  float row, mean;
+};
+struct FactoredNumbers {
+  float sign;          ///< -1 to maximize
+  float least;         ///< of a mean square
+  float shrink, rate;  ///< weight = shrink · weight - rate · direction
+};
 
 /// The functions for one instruction set.
 struct ElementKernels {
@@ -99,6 +121,21 @@ struct ElementKernels {
   void (*nadam)(const Elements&, const Decay&, const NAdamNumbers&, const float* roots);
   void (*radam_squares)(const Elements&, const Decay&, const RAdamNumbers&, float* squares);
   void (*radam)(const Elements&, const Decay&, const RAdamNumbers&, const float* roots);
+  /// Both moments take in the gradient; gives what `squares` are to be roots of. The second one gives the same again, and moves nothing.
+  void (*lamb_moments)(const Elements&, const LambNumbers&, float* squares);
+  void (*lamb_squares)(const Elements&, const LambNumbers&, float* squares);
+  /// Makes directions of roots, in place.
+  void (*lamb_directions)(const Elements&, const LambNumbers&, float* roots);
+  /// weight -= rate · direction.
+  void (*lamb)(const Elements&, float rate, const float* directions);
+  void (*lars)(const Elements&, const LarsNumbers&);
+  /// The squares of the directions of Adafactor, summed; and the update by these directions.
+  double (*factored_squares)(const FactoredRow&, const FactoredNumbers&);
+  void (*factored)(const FactoredRow&, const FactoredNumbers&);
+  /// sums += x²; and x goes its `part` of the way to `to`, or to the squares of `to`.
+  void (*add_squares)(float* sums, const float* x, int64_t count);
+  void (*go_towards)(float* x, const float* to, float part, int64_t count);
+  void (*go_towards_squares)(float* x, const float* to, float part, int64_t count);
   /// Σ x².
   double (*squares)(const float* x, int64_t count);
   void (*scale)(float* x, float by, int64_t count);

@@ -25,8 +25,6 @@ bool is_plain(const at::Tensor& tensor) {
          tensor.is_contiguous();
 }
 
-constexpr int64_t kGrain = 1 << 15;  // some ten microseconds
-
 using PartOf = c10::function_ref<void(size_t i, int64_t begin, int64_t end)>;
 
 int64_t count_of(const TensorVec& list) {
@@ -131,10 +129,38 @@ bool by_kernel(const Update& update, c10::function_ref<void(const ElementKernels
   return true;
 }
 
+Sums sums_by_kernel(const Update& update, size_t i,
+                    c10::function_ref<Sums(const ElementKernels&, const Elements&)> part) {
+  constexpr int64_t kMostPieces = 64, kPiece = 4096;
+  const Elements all = elements_of(update, i);
+  const int64_t pieces = std::clamp<int64_t>(all.count / kPiece, 1, kMostPieces);
+  std::array<Sums, kMostPieces> found;
+  parallel_for(0, pieces, std::max<int64_t>(1, pieces * kGrain / std::max<int64_t>(1, all.count)),
+               [&](int64_t first, int64_t last) {
+                 for (int64_t piece = first; piece < last; ++piece) {
+                   const int64_t begin = all.count * piece / pieces, end = all.count * (piece + 1) / pieces;
+                   found[size_t(piece)] = part(*element_kernels(), all.part(begin, end - begin));
+                 }
+               });
+  Sums sums{};
+  for (int64_t piece = 0; piece < pieces; ++piece) {
+    for (size_t k = 0; k < sums.size(); ++k) sums[k] += found[size_t(piece)][k];
+  }
+  return sums;
+}
+
+double squares_by_kernel(const float* values, int64_t count) {
+  constexpr int64_t kBlock = 4096;
+  double sum = 0;
+  for (int64_t begin = 0; begin < count; begin += kBlock)
+    sum += element_kernels()->squares(values + begin, std::min(kBlock, count - begin));
+  return sum;
+}
+
 Option<double> norm_by_kernel(const TensorVec& list) {
   if (element_kernels() == nullptr || !std::ranges::all_of(list, is_plain)) return {};
   // Pieces that no number of threads changes, each summed in f32 by blocks.
-  constexpr int64_t kPieces = 64, kBlock = 4096;
+  constexpr int64_t kPieces = 64;
   std::array<double, kPieces> sums{};
   const int64_t count = count_of(list);
   parallel_for(0, kPieces, std::max<int64_t>(1, kPieces * kGrain / std::max<int64_t>(1, count)),
@@ -143,9 +169,7 @@ Option<double> norm_by_kernel(const TensorVec& list) {
                    double& sum = sums[size_t(piece)];
                    each_part(list, count * piece / kPieces, count * (piece + 1) / kPieces,
                              [&](size_t i, int64_t begin, int64_t end) {
-                               const auto* const at = list[i].const_data_ptr<float>();
-                               for (; begin < end; begin += kBlock)
-                                 sum += element_kernels()->squares(at + begin, std::min(kBlock, end - begin));
+                               sum += squares_by_kernel(list[i].const_data_ptr<float>() + begin, end - begin);
                              });
                  }
                });
@@ -158,6 +182,16 @@ bool scale_by_kernel(const TensorVec& list, float factor) {
     element_kernels()->scale(list[i].mutable_data_ptr<float>() + begin, factor, end - begin);
   });
   for (const at::Tensor& tensor : list) tell_changed(tensor);
+  return true;
+}
+
+bool lerp_by_kernel(const at::Tensor& x, const at::Tensor& to, float part) {
+  if (element_kernels() == nullptr || !is_plain(x) || !is_plain(to) || x.sizes() != to.sizes()) return false;
+  parallel_for(0, x.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    element_kernels()->go_towards(x.mutable_data_ptr<float>() + begin, to.const_data_ptr<float>() + begin, part,
+                                  end - begin);
+  });
+  tell_changed(x);
   return true;
 }
 
@@ -187,7 +221,7 @@ void by_pieces(const Update& update, size_t i,
 }
 
 void by_roots(const Elements& elements, int64_t roots, c10::function_ref<void(const Elements&, float*)> before,
-              c10::function_ref<void(const Elements&, const float*)> after) {
+              c10::function_ref<void(const Elements&, float*)> after) {
   std::array<float, 4096> values;
   const int64_t piece = int64_t(values.size()) / roots;
   for (int64_t begin = 0; begin < elements.count; begin += piece) {

@@ -112,6 +112,56 @@ TEST_CASE("what a kernel moves is, to the last digit, what LibTorch's ops make o
   }
 }
 
+TEST_CASE(
+    "what goes by the norm of a weight is by kernels what LibTorch's ops make of it, and the same for any number of "
+    "threads") {
+  if (element_kernels() == nullptr) return;
+  const auto number = [](const char* name, double value) { return Argument{name, value, "float", {}}; };
+  const std::vector<std::pair<const char*, std::vector<Argument>>> rules = {
+      {"Lamb", {}},      {"Lamb", {number("weight_decay", 0)}},
+      {"Lars", {}},      {"Lars", {number("weight_decay", 0.1), number("momentum", 0.5)}},
+      {"Adafactor", {}}, {"Adafactor", {number("weight_decay", 0.1), {"maximize", true, "bool", {}}}},
+  };
+  const int threads = at::get_num_threads();
+  for (const auto& [name, arguments] : rules) {
+    for (const at::IntArrayRef sizes : {at::IntArrayRef{70'001}, {300, 700}, {40, 9, 3, 5}, {1'300, 1}, {}}) {
+      CAPTURE(Str(name));
+      CAPTURE(sizes.vec());
+      at::manual_seed(3);
+      const at::Tensor begin = at::randn(sizes), spread = at::randn(sizes).exp();
+      std::vector<at::Tensor> ends;
+      // Every second number is none in one piece, and no kernel takes it; the last one is LibTorch's in f64.
+      for (const int of_threads : {1, 3, 0, -1}) {
+        const auto laid = [&](const at::Tensor& from) {
+          if (of_threads > 0) return from.clone();
+          if (of_threads < 0) return from.to(at::kDouble);
+          at::Tensor wide = at::zeros(from.sizes(), from.options()).unsqueeze(-1).repeat_interleave(2, -1);
+          wide.select(-1, 0).copy_(from);
+          return wide.select(-1, 0);
+        };
+        at::set_num_threads(of_threads > 0 ? of_threads : threads);
+        const auto rule = make_rule(Value::call(name, std::vector<Argument>(arguments)), {});
+        TensorVec weights{laid(begin)}, grads{begin}, steps{at::zeros({})};
+        std::vector<TensorVec> state;
+        for (const char* kind : rule->state_names())
+          state.push_back({rule->initial_state(kind, begin.to(weights[0].scalar_type()))});
+        at::manual_seed(4);
+        for (int64_t step = 0; step < 100; ++step) {
+          steps[0].add_(1);
+          grads[0] = laid(at::randn(sizes) * spread);
+          rule->update({weights, grads, state, steps, 0.01, {}});
+        }
+        ends.push_back(weights[0].contiguous());
+      }
+      at::set_num_threads(threads);
+      CHECK(at::equal(ends[0], ends[1]));
+      const auto error = [&](size_t end) { return (ends[end] - ends[3]).abs().max().item<double>(); };
+      CHECK(error(0) < 2 * error(2) + 1e-6 * ends[3].abs().max().item<double>());
+      CHECK((ends[0] - begin).abs().max().item<double>() > 1e-3);
+    }
+  }
+}
+
 TEST_CASE("Adam moves weights whose moments are no normal numbers any more as all others") {
   // Both moments through all sizes, and those of weights that no gradient comes to any more.
   const at::Tensor means = at::tensor({0.0F, -0.0F, 1e-45F, -3e-42F, 1e-38F, 2e-38F, -1e-30F, 1e-5F, -0.5F, 1e31F});

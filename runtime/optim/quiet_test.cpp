@@ -17,10 +17,11 @@ void expect_quiet(const char* rule, std::vector<Argument> arguments, bool held =
   CAPTURE(Str(rule));
   ModelRoot root(0);
   Weights weights;
-  // The last one is worth several threads.
-  for (const int64_t count : {5, 12, 200'000}) {
-    const Str name = fmt::format("w{}", count);
-    weights.push_back({name, root.scope().weight(name.c_str(), give(at::linspace(-1, 1, count)), {})});
+  // The last ones are worth several threads.
+  for (const Ints& sizes : {Ints{5}, Ints{12}, Ints{3, 4, 2}, Ints{200'000}, Ints{500, 400}}) {
+    const Str name = fmt::format("w{}", weights.size());
+    const at::Tensor numbers = at::linspace(-1, 1, c10::multiply_integers(sizes)).reshape(sizes);
+    weights.push_back({name, root.scope().weight(name.c_str(), give(numbers), {})});
   }
   Optimizer& optimizer = *root.scope().optimizer("opt", Value::call(rule, std::move(arguments)), weights,
                                                  {{"clip_norm", 0.1, "float", {}}}, {}, {});
@@ -47,8 +48,8 @@ void expect_quiet(const char* rule, std::vector<Argument> arguments, bool held =
 
 TEST_CASE("an update that kernels do takes no memory of the heap and no lock, and dispatches nothing") {
   if (optim::element_kernels() == nullptr) return;
-  for (const char* rule :
-       {"Adam", "AdamW", "Adamax", "Adadelta", "SGD", "Rprop", "Lion", "RMSprop", "Adagrad", "NAdam", "RAdam"}) {
+  for (const char* rule : {"Adam", "AdamW", "Adamax", "Adadelta", "SGD", "Rprop", "Lion", "RMSprop", "Adagrad", "NAdam",
+                           "RAdam", "Lamb", "Lars", "Adafactor"}) {
     expect_quiet(rule, {});
     expect_quiet(rule, {}, true);
   }
