@@ -7,6 +7,8 @@
 #include <algorithm>
 
 #include "runtime/callbacks/grad_norm.h"
+#include "runtime/optim/element_kernels.h"
+#include "runtime/plan/cpu/quiet_counts.h"
 #include "runtime/tensor/fake_accelerator.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/host_read.h"
@@ -57,6 +59,33 @@ TEST_CASE("an average follows its formula, stands in for the weights, and gives 
   CHECK(again.averages().updates() == ema.averages().updates());
   again.averages().put_in_place();
   CHECK(at::allclose(In(w)->detach(), at::full({3}, 1.1), 1e-6, 1e-6));
+}
+
+TEST_CASE("an average takes a step in without memory of the heap, locks or ops, and is what LibTorch makes of it") {
+  if (optim::element_kernels() == nullptr) return;
+  ModelRoot root(0);
+  // The first one is worth several threads.
+  const Tensor w = root.scope().weight("w", give(at::linspace(-3, 2, 100'000)), {});
+  const Tensor b = root.scope().weight("b", give(at::linspace(-1, 1, 5)), {});
+  const Tensor mean = root.scope().buffer("mean", give(at::ones({3})), {});
+  const Tensor count = root.scope().buffer("count", give(at::zeros({}, at::kLong)), {});
+  root.finish();
+  Ema ema(Value::call("Ema", {{"decay", 0.9, "", {}}}), root.state(), kSteps);
+  ema.take_in(1);
+  const at::Tensor wanted = In(w)->detach().clone();
+  {
+    const NoGrad no_grad;
+    In(w)->mul_(1.7);
+  }
+  set(mean, 4);
+  wanted.lerp_(In(w)->detach(), 1 - 0.9);
+  plan::quiet::counts.during([&] { ema.take_in(2); });
+  CHECK(plan::quiet::counts.allocations.load() == 0);
+  CHECK(plan::quiet::counts.locks.load() == 0);
+  CHECK(plan::quiet::counts.ops.load() == 0);
+  ema.averages().put_in_place();
+  CHECK(at::equal(In(w)->detach().view(at::kInt), wanted.view(at::kInt)));
+  CHECK(at::allclose(In(mean)->detach(), at::full({3}, 1.3F)));
 }
 
 TEST_CASE("ramp begins with a small decay") {

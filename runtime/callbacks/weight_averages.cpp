@@ -3,8 +3,10 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
+#include "runtime/optim/elements.h"
 #include "runtime/tensor/handle.h"
 
 namespace ltr {
@@ -16,6 +18,16 @@ at::Tensor widened(const at::Tensor& tensor) {
   if (!tensor.defined()) return tensor;
   const bool is_narrow = tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kBFloat16;
   return is_narrow ? tensor.detach().to(at::kFloat) : tensor.detach().clone();
+}
+
+void copy(const at::Tensor& from, at::Tensor& to) {
+  const bool is_plain = from.is_cpu() && to.is_cpu() && from.is_contiguous() && to.is_contiguous() &&
+                        from.scalar_type() == to.scalar_type() && from.sizes() == to.sizes();
+  if (!is_plain) {
+    to.copy_(from);
+    return;
+  }
+  if (from.numel() > 0) std::memcpy(to.mutable_data_ptr(), from.const_data_ptr(), from.nbytes());
 }
 
 }  // namespace
@@ -34,10 +46,10 @@ void WeightAverages::take_in(double part, bool with_buffers, const at::Tensor& i
     if (is_stopped.defined()) {
       const at::Tensor fresh = now.to(averages_[i].scalar_type());
       averages_[i].copy_(at::where(is_stopped, averages_[i], is_averaged ? averages_[i].lerp(fresh, part) : fresh));
-    } else if (is_averaged) {
+    } else if (!is_averaged) {
+      copy(now, averages_[i]);
+    } else if (!optim::lerp_by_kernel(averages_[i], now, float(part))) {
       averages_[i].lerp_(now.to(averages_[i].scalar_type()), part);
-    } else {
-      averages_[i].copy_(now);
     }
   }
 }

@@ -13,10 +13,9 @@ namespace {
 constexpr int64_t kSmall = 64;
 constexpr size_t kMost = 16;
 
-/// Whether there is no one else who would see it overwritten: neither the tensor nor, through a view, its memory.
-bool is_free(const at::Tensor& tensor) { return tensor.use_count() == 1 && tensor.storage().use_count() == 1; }
-
 }  // namespace
+
+bool is_free(const at::Tensor& tensor) { return tensor.use_count() == 1 && tensor.storage().use_count() == 1; }
 
 at::Tensor Copies::of(size_t name, const at::Tensor& value) {
   if (value.numel() > kSmall || !value.is_contiguous()) return value.clone();

@@ -8,6 +8,9 @@
 
 namespace ltr::plan {
 
+/// Whether nobody but who asks would see it overwritten: neither the tensor nor, through a view, its memory.
+bool is_free(const at::Tensor& tensor);
+
 /// Copies in tensors that nobody holds any more: once there are as many as are held at a time, one more takes no memory.
 class Copies {
  public:

@@ -6,6 +6,7 @@
 #include "runtime/plan/differentiate.h"
 #include "runtime/plan/fold_norms.h"
 #include "runtime/plan/recompute.h"
+#include "runtime/plan/simplify.h"
 
 namespace ltr::plan {
 
@@ -198,6 +199,107 @@ TEST_CASE("a norm stays behind a layer that gives less than its weight has") {
   CHECK(linear(16).second ==
         "%8 : f32[4, 16], %9 : f32[4] = fold_norm(%1, %2, undefined, undefined, %3, %4, 0.01, 0, 1) evaluating\n"
         "%7 : f32[16, 4] = linear(%0, %8, %9) evaluating\n");
+}
+
+namespace {
+
+/// Behind `simplify`, as one stretch of which `kept` is read outside.
+Str simplified(std::string_view text, std::vector<ValueId> kept) {
+  Graph graph = graph_of(text);
+  simplify(graph, {{.begin = 0, .end = graph.nodes.size(), .kept = std::move(kept)}});
+  return nodes_behind(graph, 0);
+}
+
+}  // namespace
+
+TEST_CASE("what is computed twice is computed once") {
+  const Str given =
+      "%0 : f32[4, 3] = input x\n"
+      "%1 : f32[3] = weight w\n";
+  CHECK(simplified(given + "%2 : f32[4, 3] = mul(%0, %1)\n"
+                           "%3 : f32[4, 3] = exp(%2)\n"
+                           "%4 : f32[4, 3] = mul(%0, %1)\n"
+                           "%5 : f32[4, 3] = exp(%4)\n"
+                           "%6 : f32[8, 3] = cat({%3, %5}, 0)\n"
+                           "%7 : f32[4, 3] = mul_number(%2, 2)\n"
+                           "%8 : f32[4, 3] = mul_number(%4, 3)\n",
+                   {6, 7, 8}) ==
+        "%2 : f32[4, 3] = mul(%0, %1)\n"
+        "%3 : f32[4, 3] = exp(%2)\n"
+        "%6 : f32[8, 3] = cat({%3, %3}, 0)\n"
+        "%7 : f32[4, 3] = mul_number(%2, 2)\n"
+        "%8 : f32[4, 3] = mul_number(%2, 3)\n");
+  // What a block computes again, what is drawn, what runs in another mode and what others read stays.
+  const Str stays =
+      "%2 : f32[4, 3] = dropout(%0, 0.5) site 0\n"
+      "%3 : f32[4, 3] = dropout(%0, 0.5) site 1\n"
+      "%4 : f32[4, 3] = exp(%0)\n"
+      "%5 : f32[4, 3] = exp(%0) again 1\n"
+      "%6 : f32[4, 3] = exp(%0) evaluating\n"
+      "%7 : f32[4, 3] = exp(%0)\n";
+  CHECK(simplified(given + stays, {2, 3, 4, 5, 6, 7}) == stays);
+}
+
+TEST_CASE("a norm that takes its batch in stays, and so does what reads its averages") {
+  const Str given =
+      "%0 : f32[8, 4] = input x\n"
+      "%1 : f32[4] = weight mean\n"
+      "%2 : f32[4] = weight var\n";
+  const Str norms =
+      "%3 : f32[1, 4] = reshape(%1, [1, 4])\n"
+      "%4 : f32[8, 4] = sub(%0, %3)\n"
+      "%5 : f32[8, 4] = batch_norm(%0, undefined, undefined, %1, %2, undefined, 0.1, 0.01)\n"
+      "%6 : f32[8, 4] = batch_norm(%0, undefined, undefined, %1, %2, undefined, 0.1, 0.01)\n"
+      "%7 : f32[1, 4] = reshape(%1, [1, 4])\n"
+      "%8 : f32[8, 4] = sub(%0, %7)\n";
+  CHECK(simplified(given + norms, {4, 5, 6, 8}) == norms);
+  CHECK(simplified(
+            given + "%3 : f32[8, 4] = batch_norm(%0, undefined, undefined, %1, %2, undefined, 0.1, 0.01) evaluating\n"
+                    "%4 : f32[8, 4] = batch_norm(%0, undefined, undefined, %1, %2, undefined, 0.1, 0.01) evaluating\n"
+                    "%5 : f32[8, 4] = add(%3, %4) evaluating\n",
+            {5}) ==
+        "%3 : f32[8, 4] = batch_norm(%0, undefined, undefined, %1, %2, undefined, 0.1, 0.01) evaluating\n"
+        "%5 : f32[8, 4] = add(%3, %3) evaluating\n");
+}
+
+TEST_CASE("what was computed before a weight moved, or in a part that may be left out, stands for nothing behind it") {
+  // They run in this order: the first two nodes, those of a gradient, which stand last, and the three in the middle.
+  const Str first =
+      "%2 : f32[4] = mul(%0, %1)\n"
+      "%3 : f32[4] = exp(%2)\n";
+  const Str part =
+      "%8 : f32[4] = tanh(%2)\n"
+      "%10 : f32[4] = add(%8, %8)\n";
+  const auto simplified = [&](bool is_written) {
+    Graph graph = graph_of(
+        "%0 : f32[4] = input x\n"
+        "%1 : f32[4] = weight w\n" +
+        first +
+        "%4 : f32[4] = mul(%0, %1)\n"
+        "%5 : f32[4] = tanh(%4)\n"
+        "%6 : f32[4] = exp(%5)\n"
+        "%7 : f32[4] = mul(%0, %1)\n"
+        "%8 : f32[4] = tanh(%7)\n"
+        "%9 : f32[4] = tanh(%2)\n"
+        "%10 : f32[4] = add(%8, %9)\n");
+    const SimplifiedStretch gradient{
+        .begin = 5, .end = 9, .kept = {10}, .may_be_left_out = true, .writes_behind = is_written};
+    const std::vector<size_t> places =
+        simplify(graph, {{.begin = 0, .end = 2, .kept = {3}}, gradient, {.begin = 2, .end = 5, .kept = {6}}});
+    CHECK(places.size() == 10);
+    CHECK(places[5] == (is_written ? 5 : 4));
+    CHECK(places[9] == graph.nodes.size());
+    return nodes_behind(graph, 0);
+  };
+  CHECK(simplified(true) == first +
+                                "%4 : f32[4] = mul(%0, %1)\n"
+                                "%5 : f32[4] = tanh(%4)\n"
+                                "%6 : f32[4] = exp(%5)\n" +
+                                part);
+  CHECK(simplified(false) == first +
+                                 "%5 : f32[4] = tanh(%2)\n"
+                                 "%6 : f32[4] = exp(%5)\n" +
+                                 part);
 }
 
 }  // namespace ltr::plan

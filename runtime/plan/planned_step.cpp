@@ -11,6 +11,7 @@
 #include "runtime/plan/fold_norms.h"
 #include "runtime/plan/recompute.h"
 #include "runtime/plan/rule.h"
+#include "runtime/plan/simplify.h"
 #include "runtime/tensor/device.h"
 #include "runtime/tensor/draw.h"
 #include "runtime/tensor/handle.h"
@@ -41,6 +42,7 @@ PlannedStep::PlannedStep(Recording recording)
   const auto begin = Stopwatch::Clock::now();
   if (accelerator() == nullptr) fold_norms(recording_);
   differentiate_marks();
+  if (!recording_.refusal && accelerator() == nullptr) simplify_nodes();
   planning_.gradients = Stopwatch::since(begin);
   if (recording_.refusal) return;
   deaths_ = deaths();
@@ -111,6 +113,30 @@ void PlannedStep::add_autograd(Part& part, const std::vector<ValueId>& by, const
     part.rests.resize(by.size());
   }
   part.end = graph.nodes.size();
+}
+
+void PlannedStep::simplify_nodes() {
+  const std::vector<Stretch> order = stretches();
+  std::vector<SimplifiedStretch> list;
+  size_t next = 0;
+  const auto add = [&](bool is_part) -> SimplifiedStretch& {
+    const Stretch& stretch = order[next++];
+    return list.emplace_back(SimplifiedStretch{stretch.begin, stretch.end, stretch.results, is_part});
+  };
+  for (size_t at = 0; at < recording_.marks.size(); ++at) {
+    add(false);
+    if (part_of_[at]) add(true);
+    list.back().writes_behind = !written_by(recording_.marks[at].effect).empty();
+  }
+  add(false);
+  const std::vector<size_t> places = simplify(recording_.graph, list);
+  recording_.sites.clear();  // what a second recording would be told
+  for (Mark& mark : recording_.marks) mark.end = places[mark.end];
+  for (Part& part : parts_) {
+    part.begin = places[part.begin];
+    part.end = places[part.end];
+  }
+  forward_end_ = places[forward_end_];
 }
 
 /// Every value goes with its last reader: looked for from the end of the step.
@@ -381,18 +407,17 @@ void PlannedStep::add_gradients(size_t at, double factor) {
     at::Tensor& sum = weight->mutable_grad();
     at::Tensor gradient = gradient_of(part.gradients[i]);
     if (!gradient.defined()) continue;
-    if (sum.defined()) {
-      sum.add_(gradient);
-      continue;
-    }
     // Whoever clips one of two weights would clip the gradient of both.
-    if (part.shared[i]) gradient = gradient.clone();
-    if (gradient.is_sparse()) {
+    const bool is_shared = part.shared[i];
+    if (sum.defined()) {
+      add_gradient(sum, gradient);
+    } else if (gradient.is_sparse()) {
+      if (is_shared) gradient = gradient.clone();
       sum = use_.takes_rows ? gradient : gradient.to_dense();
     } else if (gradient.strides() != weight->strides()) {
       sum = at::empty_like(weight->detach()).copy_(gradient);
     } else {
-      sum = lends_values() && !use_.is_alone && !part.shared[i] ? gradient.clone() : gradient;
+      sum = is_shared || (lends_values() && !use_.is_alone) ? part.sums.begin(i, gradient) : gradient;
     }
   }
   if (cpu_) return;

@@ -4,6 +4,7 @@
 
 #include "runtime/plan/copies.h"
 #include "runtime/plan/cpu/cpu_plan.h"
+#include "runtime/plan/gradient_sums.h"
 #include "runtime/plan/loss_gradient.h"
 #include "runtime/plan/profile_text.h"
 #include "runtime/plan/recording.h"
@@ -68,6 +69,7 @@ class PlannedStep {
         shared;  ///< gradients that are, or lie in, one before them: of `a + b` both weights have the same; known from the first run on
     double factor = 0;  ///< of the newest run, and as a value
     Tensor factor_value;
+    GradientSums sums;  ///< where a window has several batches
   };
   /// Between a loss and the weights that it trains: so accumulation, clipping, gates and hooks take a plan's gradients as they take any
   /// other.
@@ -89,6 +91,8 @@ class PlannedStep {
   void differentiate_marks();
   /// The gradients of a part as one node.
   void add_autograd(Part& part, const std::vector<ValueId>& by, const Mark& mark);
+  /// Leaves out what is computed twice.
+  void simplify_nodes();
   Deaths deaths() const;
   /// In the order in which they run: in front of each mark the nodes up to it, then its part if it has one; then the rest.
   std::vector<Stretch> stretches() const;

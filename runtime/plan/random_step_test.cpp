@@ -15,6 +15,7 @@
 
 #include "runtime/plan/cpu/cpu_plan.h"
 #include "runtime/plan/cpu/without_kernel.h"
+#include "runtime/plan/simplify.h"
 #include "runtime/tensor/precision.h"
 
 namespace ltr::plan::random_step {
@@ -107,6 +108,81 @@ Str compare_plans(const Recorded& of, const Wanted& wanted, bool narrows, bool i
   return text;
 }
 
+/// Averages that a norm writes, and what is made of them: who computes it twice may see two values.
+std::set<ValueId> written_in(const Graph& graph) {
+  std::set<ValueId> written;
+  for (const Node& node : graph.nodes) {
+    if (node.op != Op::batch_norm) continue;
+    for (size_t at = 3; at < 6; ++at) written.insert(node.value(at).id);
+  }
+  written.erase(kNone);
+  for (const Node& node : graph.nodes) {
+    bool reads_written = false;
+    each_read(node, [&](ValueId id) { reads_written = reads_written || written.contains(id); });
+    if (reads_written && node.op != Op::batch_norm) written.insert(node.results.begin(), node.results.end());
+  }
+  return written;
+}
+
+/// With copies of some nodes, which some of what comes behind reads in their stead.
+Recorded with_copies(const Recorded& from, Rng& rng) {
+  Recorded of = from;
+  const std::set<ValueId> written = written_in(from.graph);
+  std::map<ValueId, ValueId> copied;
+  const auto some_of_copies = [&](ValueRef& value) {
+    if (const auto copy = copied.find(value.id); copy != copied.end() && rng.chance(0.5)) value.id = copy->second;
+  };
+  std::vector<Node> nodes;
+  std::vector<size_t> places;
+  for (Node node : from.graph.nodes) {
+    places.push_back(nodes.size());
+    if (node.block == 0) {
+      for (Argument& argument : node.arguments) {
+        if (auto* value = std::get_if<ValueRef>(&argument)) some_of_copies(*value);
+        if (auto* list = std::get_if<std::vector<ValueRef>>(&argument)) std::ranges::for_each(*list, some_of_copies);
+      }
+    }
+    nodes.push_back(node);
+    bool stays = node.block != 0 || node.site || node.op == Op::batch_norm;
+    each_read(node, [&](ValueId id) { stays = stays || written.contains(id); });
+    if (stays || rng.chance(0.6)) continue;
+    for (ValueId& id : node.results) {
+      if (id != kNone) id = copied[id] = of.graph.add(of.graph.values[id]);
+    }
+    nodes.push_back(std::move(node));
+  }
+  places.push_back(nodes.size());
+  of.graph.nodes = std::move(nodes);
+  for (Stretch& stretch : of.stretches) stretch = {places[stretch.begin], places[stretch.end], stretch.results};
+  return of;
+}
+
+/// Makes `of` simpler.
+void simplify(Recorded& of) {
+  std::vector<SimplifiedStretch> order;
+  for (const Stretch& stretch : of.stretches) order.push_back({stretch.begin, stretch.end, stretch.results});
+  const std::vector<size_t> places = plan::simplify(of.graph, order);
+  for (Stretch& stretch : of.stretches) stretch = {places[stretch.begin], places[stretch.end], stretch.results};
+}
+
+/// What is left of a step whose nodes had copies gives the bits of the step.
+void compare_simplified(Recorded of, Rng& rng) {
+  simplify(of);
+  Recorded other = with_copies(of, rng);
+  simplify(other);
+  CHECK(other.graph.nodes.size() == of.graph.nodes.size());
+  Option<Found> wanted;
+  for (const Recorded* one : {&of, &other}) {
+    CpuPlan plan(one->graph, one->kept, one->stretches, one->samples, 2);
+    const Found found = planned(*one, plan);
+    if (!wanted) wanted = found;
+    for (const auto& [id, value] : found) {
+      CAPTURE(id);
+      CHECK(apart(value, wanted->at(id)) == 0);
+    }
+  }
+}
+
 bool multiplies(Op op) {
   switch (op) {
     case Op::linear:
@@ -196,6 +272,7 @@ void compare_step(RandomStep step, uint64_t seed, bool is_one, c10::function_ref
     }
   }
   count_kernels(kernels, of, compare_plans(of, wanted, false, is_one));
+  if (!is_one) compare_simplified(of, step.rng);
   if (!std::ranges::any_of(of.graph.nodes, [](const Node& node) { return multiplies(node.op); })) return;
   wanted.tolerance = INFINITY;
   const auto jumps = [&](const Node& node) { return plan::random_step::jumps(of.graph, node); };

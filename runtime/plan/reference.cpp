@@ -93,13 +93,13 @@ void call(Result (*function)(Params...), const Node& node, Values& values, std::
   put(values, node.results, function(Given<Params>::of(node.arguments[at], values)...));
 }
 
-using Call = void (*)(const Node&, Values&);
+using CallOfNode = void (*)(const Node&, Values&);
 template <class Result, class... Params>
 void call(Result (*function)(Params...), const Node& node, Values& values) {
   call(function, node, values, std::index_sequence_for<Params...>{});
 }
 
-constexpr Call kCalls[] = {
+constexpr CallOfNode kCalls[] = {
 #define LTR_CALL(function, params, ...) \
   [](const Node& node, Values& values) { call(static_cast<__VA_ARGS__(*) params>(&function), node, values); },
 #define LTR_FACADE(op, name, args, params, ...) LTR_CALL(ltr::name, params, __VA_ARGS__)

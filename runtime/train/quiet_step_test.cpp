@@ -99,8 +99,9 @@ struct Found {
   bool sums_rows;
 };
 
-/// Of a window of a fit, behind a few that rehearse, plan, and make what is kept. `words` is how many the table has; 0: there is none.
-Found counted(const char* rule, int64_t words) {
+/// Of a window of `rows` batches of a fit, behind a few that rehearse, plan, and make what is kept. `words` is how many the table has; 0:
+/// there is none.
+Found counted(const char* rule, int64_t words, int64_t rows = 1) {
   Program program{"reader", 1, "hash", "test", {}, {}, {}, {}, {}, {}, {}};
   program.logs = {{"loss", Role::Train, LogKind::Scalar, LogWhen::Step, Reduce::Mean, true, {}}};
   ExperimentInfo experiment;
@@ -126,7 +127,7 @@ Found counted(const char* rule, int64_t words) {
   // As a fit has it, which keeps what is logged until the next recorded step: the first such one shows how much that is.
   Named row;
   const auto run = [&](bool is_recorded) {
-    const bool is_there = window.run(1, is_recorded);
+    const bool is_there = window.run(rows, is_recorded);
     session.logs.end_window(is_recorded, row);
     session.norms.clear();
     return is_there;
@@ -143,12 +144,15 @@ Found counted(const char* rule, int64_t words) {
 }  // namespace
 
 TEST_CASE("a window of a planned fit takes no memory of the heap and no lock, and dispatches nothing") {
-  for (const char* rule : {"Adam", "AdamW", "SGD"}) {
-    CAPTURE(Str(rule));
-    const Found found = counted(rule, 0);
-    CHECK(found.allocations == 0);
-    CHECK(found.locks == 0);
-    CHECK(found.ops == 0);
+  for (const char* rule : {"Adam", "AdamW", "SGD", "Lamb", "Lars", "Adafactor"}) {
+    for (const int64_t rows : {1, 3}) {
+      CAPTURE(Str(rule));
+      CAPTURE(rows);
+      const Found found = counted(rule, 0, rows);
+      CHECK(found.allocations == 0);
+      CHECK(found.locks == 0);
+      CHECK(found.ops == 0);
+    }
   }
   // The gradient of a table that its optimizer moves as a whole is as any other; of the others sums for rows are enough.
   for (const char* rule : {"Adam", "SGD", "Adagrad"}) {

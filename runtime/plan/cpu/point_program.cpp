@@ -1,6 +1,7 @@
 #include "runtime/plan/cpu/point_program.h"
 
 #include <c10/util/SmallVector.h>
+#include <c10/util/accumulate.h>
 
 #include <algorithm>
 #include <cmath>
@@ -234,7 +235,7 @@ class PointCall : public Kernel {
     void fill(const float* from, float* to) const {
       const int64_t width = sizes.back();
       Index index(sizes.size(), 0);
-      for (int64_t row = 0, rows = dense(0, sizes).count() / width; row < rows; ++row, to += width) {
+      for (int64_t row = 0, rows = c10::multiply_integers(sizes) / width; row < rows; ++row, to += width) {
         int64_t at = 0;
         for (size_t axis = 0; axis < sizes.size(); ++axis) at += index[axis] * strides[axis];
         std::fill_n(to, width, from[at]);

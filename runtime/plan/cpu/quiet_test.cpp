@@ -185,6 +185,48 @@ Tensor masked_words(Quiet& of) {
   return add(mean(logsumexp(picked, 2, false), {}, false), mean(norm(best, 2, 2, false), {}, false));
 }
 
+/// Moment by moment: three kinds of layers, one of which reads backwards.
+Tensor recurrent(Quiet& of) {
+  constexpr int64_t kRecords = 4, kMoments = 6, kWide = 8;
+  const Tensor x = of.field({kRecords, kMoments, 5}), none = of.field(give(at::zeros({kRecords, kWide})));
+  const auto weights = [&](int64_t gates, int64_t inputs) { return of.weight({gates * kWide, inputs}); };
+  const Tensor first = std::get<0>(
+      lstm(x, none, none, weights(4, 5), weights(4, kWide), of.weight({4 * kWide}), of.weight({4 * kWide}), false));
+  const Tensor second = std::get<0>(
+      gru(first, none, weights(3, kWide), weights(3, kWide), of.weight({3 * kWide}), of.weight({3 * kWide}), true));
+  const Tensor last = std::get<1>(
+      rnn(second, none, weights(1, kWide), weights(1, kWide), of.weight({kWide}), of.weight({kWide}), "tanh", false));
+  return cross_entropy(linear(last, of.weight({10, kWide}), {}), of.classes(kRecords, 10), {}, {}, 0, "mean");
+}
+
+/// Norms that take the batch in, on the way down and up again.
+Tensor generator(Quiet& of) {
+  const auto norm = [&](const Tensor& x, int64_t channels) {
+    const auto average = [&](double value) {
+      const Tensor kept = give(at::full({channels}, value));
+      of.recorder.weight(kept, "average");
+      return kept;
+    };
+    return batch_norm(x, of.weight({channels}), of.weight({channels}), average(0), average(1), {}, 0.1, 1e-5);
+  };
+  Tensor x = of.field({6, 3, 8, 8});
+  x = relu(norm(conv2d(x, of.weight({8, 3, 3, 3}), {}, {2, 2}, {1, 1, 1, 1}, {1, 1}, 1), 8));
+  x = relu(norm(conv_transpose2d(x, of.weight({8, 6, 4, 4}), of.weight({6}), {2, 2}, {1, 1}, {0, 0}, 1, {1, 1}), 6));
+  return mse(x, of.field({6, 6, 8, 8}), "mean");
+}
+
+/// Films, and sounds.
+Tensor volumes(Quiet& of) {
+  Tensor x = of.field({4, 2, 5, 6, 7});
+  x = conv3d(x, of.weight({4, 2, 3, 3, 3}), of.weight({4}), {1, 1, 1}, {1, 1, 1, 1, 1, 1}, {1, 1, 1}, 1);
+  x = conv_transpose3d(relu(x), of.weight({4, 3, 2, 2, 2}), of.weight({3}), {2, 2, 2}, {0, 0, 0}, {0, 0, 0}, 1,
+                       {1, 1, 1});
+  Tensor sound = of.field({4, 2, 30});
+  sound = max_pool1d(conv1d(sound, of.weight({6, 2, 5}), of.weight({6}), 1, {2, 2}, 1, 1), 2, 2, 0);
+  sound = conv_transpose1d(relu(sound), of.weight({6, 3, 4}), of.weight({3}), 2, 1, 0, 1, 1);
+  return add(mean(square(x), {}, false), mean(square(sound), {}, false));
+}
+
 void expect_quiet(const Str& title, Tensor (*step)(Quiet&), int64_t samples) {
   CAPTURE(title);
   const ModeScope mode(true, true);
@@ -250,6 +292,9 @@ TEST_CASE("a planned step takes no memory of the heap and no lock, and dispatche
   expect_quiet("block of a gpt", block_of_gpt, 4);
   expect_quiet("segmentation", segmentation, 4);
   expect_quiet("masked words", masked_words, 4);
+  expect_quiet("recurrent layers", recurrent, 4);
+  expect_quiet("norms of the batch", generator, 6);
+  expect_quiet("volumes", volumes, 4);
 }
 
 }  // namespace ltr::plan::quiet
