@@ -1,6 +1,7 @@
 #include "runtime/callbacks/early_stop.h"
 
 #include <cmath>
+#include <limits>
 
 #include "runtime/callbacks/arguments.h"
 #include "runtime/callbacks/make.h"
@@ -29,14 +30,16 @@ Str EarlyStop::take(double value) {
   if (divergence_ && beats(*divergence_, value, 0)) {
     return fmt::format("{} = {} is worse than {}", monitor_, value, *divergence_);
   }
-  if (!has_best_ || beats(value, best_, min_delta_)) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  if (beats(value, has_best_ ? best_ : is_max_ ? -infinity : infinity, min_delta_)) {
     best_ = value;
-    has_best_ = !std::isnan(value);
+    has_best_ = true;
     bad_ = 0;
     return "";
   }
   bad_++;
   if (bad_ < patience_) return "";
+  if (!has_best_) return fmt::format("{} had no number for {} round{}", monitor_, bad_, bad_ == 1 ? "" : "s");
   return fmt::format("{} did not improve on {} for {} round{}", monitor_, best_, bad_, bad_ == 1 ? "" : "s");
 }
 

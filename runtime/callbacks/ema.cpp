@@ -30,7 +30,7 @@ Ema::Ema(const Value& call, RootState& root, const std::function<int64_t(double 
       every_(std::max<int64_t>(period_of(call, "every", 1, steps_of), 1)),
       start_(period_of(call, "start", 0, steps_of)),
       ramps_(bool_argument(call, "ramp", false)),
-      averages_buffers_(text_argument(call, "buffers", "copy") == "average") {}
+      averages_buffers_(text_argument(call, "buffers", "average") == "average") {}
 
 void Ema::take_in(int64_t global_step, const at::Tensor& is_stopped) {
   if (global_step < start_ || global_step % every_ != 0) return;

@@ -89,7 +89,7 @@ with scratch() as place:
     check("what takes time is counted once", result.returncode == 0 and len(shares) == 4 and sum(shares) <= 100 and shares[0] > 0, result.text)
 
     # `Ema` at the end of each epoch: float buffers are averaged like the weights, or are those of training; whole numbers always are.
-    for name, call in {"average": "Ema(decay = 0.8, every = 9 steps, buffers = average)", "copy": "Ema(decay = 0.8, every = 9 steps, buffers = copy)"}.items():
+    for name, call in {"average": "Ema(decay = 0.8, every = 9 steps)", "copy": "Ema(decay = 0.8, every = 9 steps, buffers = copy)"}.items():
         result = fit(built(f"ema_{name}", call), folder / f"ema-{name}")
         of_run = newest(folder / f"ema-{name}")
         weights = [tensors(of_run / f"checkpoints/after-{epoch}/weights.safetensors") for epoch in range(8)]

@@ -1,0 +1,87 @@
+#include "runtime/callbacks/keeper.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+
+namespace ltr {
+
+namespace {
+
+struct Saved {
+  Str name;
+  double value;
+};
+
+/// What is to be there: the best `keep`, numbers before what is none, of equal ones the older; and the newest.
+std::vector<Str> wanted(std::vector<Saved> all, size_t keep, bool is_max) {
+  const Str newest = all.back().name;
+  std::ranges::stable_sort(all, [&](const Saved& a, const Saved& b) {
+    if (std::isnan(a.value) || std::isnan(b.value)) return !std::isnan(a.value) && std::isnan(b.value);
+    return is_max ? a.value > b.value : a.value < b.value;
+  });
+  std::vector<Str> names;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (i < keep || all[i].name == newest) names.push_back(all[i].name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("what is kept are the best ones, of equal ones the older, what is no number last") {
+  std::mt19937 draw(7);
+  constexpr size_t kAll = std::numeric_limits<size_t>::max();
+  for (int run = 0; run < 300; ++run) {
+    const size_t keep = std::vector<size_t>{1, 3, kAll}[draw() % 3];
+    const bool is_max = draw() % 2 == 0;
+    std::vector<Argument> arguments = {{"monitor", Value(Str("val.loss"))}};
+    arguments.push_back({"keep", keep == kAll ? Value::symbol("all") : Value(int64_t(keep))});
+    CheckpointKeeper keeper(Value::call("Checkpoint", std::move(arguments), {}), is_max);
+    std::vector<Saved> all;
+    for (int64_t step = 1; step <= 15; ++step) {
+      // Few values, so that many are equal.
+      const double value = draw() % 4 == 0 ? std::nan("") : double(draw() % 4);
+      keeper.note_fresh(value);
+      REQUIRE(keeper.is_due(step, step, 0, true));
+      all.push_back({"step" + std::to_string(step), value});
+      keeper.saved(all.back().name, step);
+      std::vector<Str> kept;
+      for (const Saved& one : all) {
+        if (keeper.keeps(one.name)) kept.push_back(one.name);
+      }
+      std::ranges::sort(kept);
+      CHECK(kept == wanted(all, keep, is_max));
+      const Saved* best = nullptr;
+      for (const Saved& one : all) {
+        const bool is_better = best == nullptr || (is_max ? one.value > best->value : one.value < best->value);
+        if (!std::isnan(one.value) && is_better) best = &one;
+      }
+      REQUIRE((keeper.best() != nullptr) == (best != nullptr));
+      if (best != nullptr) CHECK(keeper.best()->name == best->name);
+    }
+  }
+}
+
+TEST_CASE("a period of time is training time, from one save to the next, on to a resumed run") {
+  const Value call = Value::call("Checkpoint", {{"every", Value::seconds(10)}}, {});
+  CheckpointKeeper keeper(call, false);
+  CHECK_FALSE(keeper.is_due(3, 0, 9.5, false));
+  CHECK(keeper.is_due(4, 0, 12, false));
+  keeper.saved("step4", 4);
+  CHECK_FALSE(keeper.is_due(5, 0, 21, false));
+
+  CheckpointData saved;
+  SaveArchive save(saved);
+  keeper.visit(save);
+  CheckpointKeeper again(call, false);
+  LoadArchive load(saved);
+  again.visit(load);
+  CHECK_FALSE(again.is_due(6, 0, 21.5, false));
+  CHECK(again.is_due(7, 0, 22, false));
+}
+
+}  // namespace ltr
