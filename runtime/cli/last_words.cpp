@@ -16,6 +16,7 @@
 
 #include "runtime/api/crash_stack.h"
 #include "runtime/api/error.h"
+#include "runtime/api/process_end.h"
 #include "runtime/cli/terminal.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/train/signals.h"
@@ -198,6 +199,7 @@ void open_standard_files() {
 }  // namespace
 
 void prepare_process() {
+  end_before_libraries();
   open_standard_files();
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);

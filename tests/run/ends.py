@@ -211,6 +211,13 @@ def compilers(folder):
     check("a program with errors ends 1 whoever reads", codes == {1}, codes)
 
 
+def leaves_libraries(iris):
+    """The dynamic linker tells what it ends: our library, and none of those below it, whose end takes a third of a start."""
+    told = run("env", "LD_DEBUG=files", iris, "describe").stderr
+    ended = {pathlib.Path(name).name for name in re.findall(r"calling fini: (\S+)", told)}
+    check("a program ends before LibTorch does", "libltr_runtime.so" in ended and "libtorch_cpu.so" not in ended, ended)
+
+
 def predicts_into_full(folder):
     source = pathlib.Path(__file__).parents[1] / "faults/all_ways.ltr"
     program = build(source, folder)
@@ -394,6 +401,7 @@ with scratch() as place:
         before_training(iris, folder)
         pipes(iris, folder)
         compilers(folder)
+        leaves_libraries(iris)
         predicts_into_full(folder)
         crashes(iris, folder)
         nohup(iris, folder)
