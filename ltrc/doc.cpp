@@ -131,7 +131,9 @@ void list_all(const std::vector<DocModule>& modules) {
 /// Of the language, its settings and hooks. `std` alone is the library, though facts have one, too.
 bool is_word(const std::string& word) {
   if (word == "std") return false;
-  if (!find_sections(word).empty()) return true;
+  for (const LanguageSection& section : language_sections()) {
+    if (std::find(section.words.begin(), section.words.end(), word) != section.words.end()) return true;
+  }
   for (const auto& pages : {settings_pages(), places_pages()}) {
     for (const DocModule& page : pages) {
       for (const DocEntry& entry : page.entries) {

@@ -1,6 +1,7 @@
 #include "ltrc/language_pages.h"
 
 #include <algorithm>
+#include <cctype>
 #include <span>
 
 #include "dsl/source/embedded.h"
@@ -27,6 +28,29 @@ std::vector<std::string> words_of(std::string_view heading) {
     begin = heading.find('`', end + 1);
   }
   return words;
+}
+
+/// Small, and without the `s` of a plural.
+std::string topic_of(std::string_view word) {
+  std::string topic;
+  for (const char c : word) topic += char(std::tolower(static_cast<unsigned char>(c)));
+  if (topic.ends_with('s')) topic.pop_back();
+  return topic;
+}
+
+/// What is in no backticks; shorter words are such as `of`.
+std::vector<std::string> topics_of(std::string_view heading) {
+  constexpr size_t kShortest = 4;
+  std::vector<std::string> topics;
+  bool is_quoted = false;
+  for (size_t at = 0; at < heading.size(); ++at) {
+    size_t end = at;
+    while (end < heading.size() && std::isalpha(static_cast<unsigned char>(heading[end])) != 0) ++end;
+    if (!is_quoted && end - at >= kShortest) topics.push_back(topic_of(heading.substr(at, end - at)));
+    at = end;
+    if (at < heading.size() && heading[at] == '`') is_quoted = !is_quoted;
+  }
+  return topics;
 }
 
 /// `[text](target)` as `text`: outside of its page a target leads nowhere.
@@ -61,11 +85,10 @@ void read_page(const source::EmbeddedFile& page, std::vector<LanguageSection>& s
     const size_t level = is_code ? 0 : level_of(line);
     if (level > 0) {
       while (!open.empty() && open.back().level >= level) open.pop_back();
-      std::vector<std::string> words = words_of(line);
-      if (!words.empty()) {
-        open.push_back({level, sections.size()});
-        sections.push_back({std::string(page.name), std::move(words), ""});
-      }
+      open.push_back({level, sections.size()});
+      // What the first heading names is a whole page.
+      sections.push_back(
+          {std::string(page.name), words_of(line), level > 1 ? topics_of(line) : std::vector<std::string>(), ""});
     }
     for (const Open& one : open)
       sections[one.section].text += (is_code ? std::string(line) : without_targets(line)) + "\n";
@@ -92,6 +115,12 @@ std::vector<const LanguageSection*> find_sections(std::string_view word) {
     const bool is_whole = std::find(section.words.begin(), section.words.end(), word) != section.words.end();
     const bool is_last = std::find(section.words.begin(), section.words.end(), last) != section.words.end();
     if (is_whole || (is_last && section.text.find(word) != std::string::npos)) found.push_back(&section);
+  }
+  if (!found.empty()) return found;
+  const std::string topic = topic_of(word);
+  for (const LanguageSection& section : language_sections()) {
+    if (std::find(section.topics.begin(), section.topics.end(), topic) != section.topics.end())
+      found.push_back(&section);
   }
   return found;
 }
