@@ -18,6 +18,7 @@
 #include "doors/json.h"
 #include "doors/number.h"
 #include "doors/runs/comparison.h"
+#include "doors/shell.h"
 
 namespace ltr::doors {
 
@@ -177,6 +178,12 @@ std::optional<WandbSettings> WandbFolder::begun(const std::string& run) {
   } catch (const Json::exception&) {
     throw FormatError(wandb_state(run), 0, "it does not say where to");
   }
+}
+
+std::optional<std::string> WandbFolder::upload_command(const std::string& run) {
+  const std::string folder = read_object(wandb_state(run)).value("remote", Json::object()).value("folder", "");
+  if (folder.empty()) return std::nullopt;
+  return "wandb sync " + shell_word(folder.starts_with('/') ? folder : run + "/" + folder);
 }
 
 std::string WandbFolder::path() const { return folder_.starts_with('/') ? folder_ : run_ + "/" + folder_; }

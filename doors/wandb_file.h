@@ -59,6 +59,8 @@ class WandbFolder {
   void write_all();
   /// Its own; there once something was written.
   std::string path() const;
+  /// What a user types to send the folder of the run in `run`; nothing if it has none.
+  static std::optional<std::string> upload_command(const std::string& run);
 
   /// What is wrong with the name of a project; nothing if it is right.
   static std::optional<std::string> wrong_project(std::string_view name);

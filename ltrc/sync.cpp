@@ -99,7 +99,8 @@ int run_sync(const SyncOptions& options) {
     if (wandb) {
       doors::WandbFolder folder(options.run, *wandb);
       folder.write_all();
-      fmt::print("the folder is up to date; this uploads it:\n  wandb sync {}\n", folder.path());
+      fmt::print("the folder is up to date; this uploads it:\n  {}\n",
+                 doors::WandbFolder::upload_command(options.run).value_or(""));
     }
     return code;
   } catch (const std::exception& error) {  // FormatError, std::system_error: both name the file

@@ -12,6 +12,7 @@
 #include "doors/csv.h"
 #include "doors/npy.h"
 #include "doors/number.h"
+#include "doors/png.h"
 #include "doors/safetensors.h"
 #include "doors/zip.h"
 #include "runtime/api/error.h"
@@ -64,6 +65,13 @@ Str zip_of(const Str& path, const std::vector<std::pair<Str, Str>>& entries) {
   throw error_at({}, err::cannot_write, path, std::generic_category().message(errno));
 }
 
+void write_whole(const Str& path, const Str& bytes) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << bytes;
+  file.close();
+  if (!file) refuse_write(path);
+}
+
 }  // namespace
 
 void put_utf8(Str& out, int32_t point) {
@@ -95,14 +103,17 @@ Predictions::Predictions(Str path, const std::vector<int32_t>* characters, bool 
                                                      {".csv", Form::Csv},
                                                      {".npy", Form::Npy},
                                                      {".npz", Form::Npz},
-                                                     {".safetensors", Form::Safetensors}};
+                                                     {".safetensors", Form::Safetensors},
+                                                     {"/", Form::Pictures}};
   const auto* form = std::ranges::find_if(kForms, [&](const auto& one) { return path_.ends_with(one.first); });
   if (form != std::end(kForms)) form_ = form->second;
   if (path_ == "-" || is_of_arrays()) return;
   if (form == std::end(kForms))
-    throw error_at({}, err::settings_contradict,
-                   fmt::format("--write {}: .jsonl, .csv, .npy, .npz, .safetensors or - are written", path_));
-  if (!writes_) return;
+    throw error_at(
+        {}, err::settings_contradict,
+        fmt::format("--write {}: .jsonl, .csv, .npy, .npz, .safetensors, a folder/ or - are written", path_));
+  if (form_ == Form::Pictures) open_folder();
+  if (!writes_ || form_ == Form::Pictures) return;
   if (!fs::exists(path_) || fs::is_regular_file(path_)) part_ = path_ + ".part";
   file_.open(part_.empty() ? path_ : part_, std::ios::binary | std::ios::trunc);
   if (!file_) refuse_write(path_);
@@ -111,7 +122,44 @@ Predictions::Predictions(Str path, const std::vector<int32_t>* characters, bool 
 Predictions::~Predictions() {
   if (part_.empty()) return;
   std::error_code ignored;
-  fs::remove(part_, ignored);
+  fs::remove_all(part_, ignored);
+}
+
+void Predictions::open_folder() {
+  while (path_.size() > 1 && path_.ends_with('/')) path_.pop_back();
+  std::error_code failed;
+  if (fs::exists(path_, failed) && !fs::is_empty(path_, failed)) {
+    throw with_help(
+        error_at({}, err::settings_contradict,
+                 fmt::format("--write {}/: something is there already, which pictures would be mixed with", path_)),
+        "name a new folder");
+  }
+  if (!writes_) return;
+  part_ = path_ + ".part";
+  fs::remove_all(part_, failed);
+  fs::create_directories(part_, failed);
+  if (failed) throw error_at({}, err::cannot_write, path_, failed.message());
+}
+
+void Predictions::put_pictures(const std::vector<at::Tensor>& outputs, int64_t row) {
+  for (size_t k = 0; k < outputs.size(); ++k) {
+    const at::Tensor one = outputs[k][row];
+    const bool is_picture =
+        !are_texts_[k] && (one.is_floating_point() || one.scalar_type() == at::kByte) && one.numel() > 0 &&
+        (one.dim() == 2 || (one.dim() == 3 && (one.size(0) == 1 || one.size(0) == 3 || one.size(0) == 4)));
+    if (!is_picture) {
+      throw with_help(
+          error_at({}, err::settings_contradict,
+                   fmt::format(
+                       "--write {}/: {} is no image: u8 or float in 0 to 1, [C, H, W] of 1, 3 or 4 channels, or [H, W]",
+                       path_, names_[k])),
+          "--write x.npz takes any array");
+    }
+    if (!writes_) continue;
+    const Str name = outputs.size() == 1 ? "" : "." + names_[k];
+    const Str file = fmt::format("{}/{:06}{}.png", part_, row_ + 1, name);
+    write_whole(file, doors::encode_png(image_of(one)));
+  }
 }
 
 void Predictions::put(const Outputs& outputs) {
@@ -131,10 +179,12 @@ void Predictions::put(const Outputs& outputs) {
     return;
   }
   const bool is_text = characters_ != nullptr && outputs.size() == 1;
-  const std::vector<Str> lines = form_ == Form::Csv || is_text ? std::vector<Str>() : json_rows(outputs);
+  const std::vector<Str> lines = form_ != Form::Lines || is_text ? std::vector<Str>() : json_rows(outputs);
   for (int64_t i = 0; i < host[0].size(0); ++i) {
     put_faults(faults_.size());
-    if (lines.empty())
+    if (form_ == Form::Pictures)
+      put_pictures(host, i);
+    else if (lines.empty())
       put_row(host, i);
     else
       put_line(lines[size_t(i)] + "\n");
@@ -158,8 +208,10 @@ void Predictions::close(size_t rows) {
   if (!writes_) return;
   put_faults(std::min(rows, faults_.size()));
   if (is_of_arrays()) write_arrays();
-  if (!file_.is_open()) return;
-  file_.close();
+  if (form_ != Form::Pictures) {
+    if (!file_.is_open()) return;
+    file_.close();
+  }
   if (!file_) refuse_write(path_);
   std::error_code failed;
   if (!part_.empty()) fs::rename(part_, path_, failed);
@@ -225,6 +277,7 @@ void Predictions::put_line(const Str& line) {
 }
 
 std::vector<Str> Predictions::files() const {
+  if (form_ == Form::Pictures) return {path_ + "/"};
   if (form_ != Form::Npy || names_.size() < 2) return {path_};
   std::vector<Str> all;
   for (const Str& name : names_) all.push_back(path_.substr(0, path_.size() - 3) + name + ".npy");
@@ -281,12 +334,6 @@ void Predictions::write_arrays() {
     are_texts_ = {false};
     parts_.push_back({at::zeros({0})});
   }
-  const auto write = [](const Str& path, const Str& bytes) {
-    std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    file << bytes;
-    file.close();
-    if (!file) refuse_write(path);
-  };
   const std::vector<Str> paths = files();
   std::vector<std::pair<Str, Str>> entries;
   for (size_t k = 0; form_ == Form::Npz && k < names_.size(); ++k) entries.emplace_back(names_[k] + ".npy", npy_of(k));
@@ -294,8 +341,8 @@ void Predictions::write_arrays() {
     const bool is_file = !fs::exists(paths[k]) || fs::is_regular_file(paths[k]);
     if (is_file) part_ = paths[k] + ".part";
     const Str& to = is_file ? part_ : paths[k];
-    if (form_ == Form::Npy) write(to, npy_of(k));
-    if (form_ == Form::Npz) write(to, zip_of(path_, entries));
+    if (form_ == Form::Npy) write_whole(to, npy_of(k));
+    if (form_ == Form::Npz) write_whole(to, zip_of(path_, entries));
     if (form_ == Form::Safetensors) write_safetensors(to);
     std::error_code failed;
     if (is_file) fs::rename(part_, paths[k], failed);

@@ -16,7 +16,8 @@ Str decode(const at::Tensor& ids, const std::vector<int32_t>& characters);
 void put_utf8(Str& out, int32_t point);
 
 /// Writes rows to `.jsonl`, `.csv` and `-` as they come, and whole arrays at the end: to `.npz` and `.safetensors` each output under
-/// its name, to `.npy` the one, or of several one file each, `out.NAME.npy`. Texts are arrays in NumPy's files alone.
+/// its name, to `.npy` the one, or of several one file each, `out.NAME.npy`. Texts are arrays in NumPy's files alone. To a folder,
+/// `out/`, a PNG for each record, `000001.png`, or of several outputs one each, `000001.NAME.png`; the folder is new, or empty.
 class Predictions {
  public:
   /// `characters`: the one output is ids of them and is written as text; null for numbers. R1004, or R2006 for another ending.
@@ -47,9 +48,11 @@ class Predictions {
   void close(size_t rows);
 
  private:
-  enum class Form { Lines, Csv, Npy, Npz, Safetensors };
-  bool is_of_arrays() const { return form_ != Form::Lines && form_ != Form::Csv; }
+  enum class Form { Lines, Csv, Npy, Npz, Safetensors, Pictures };
+  bool is_of_arrays() const { return form_ != Form::Lines && form_ != Form::Csv && form_ != Form::Pictures; }
   void count_not_finite(const std::vector<at::Tensor>& outputs);
+  void open_folder();
+  void put_pictures(const std::vector<at::Tensor>& outputs, int64_t row);
   void put_row(const std::vector<at::Tensor>& outputs, int64_t row);
   /// The text in row `row` of the output `k`, if it is texts.
   Option<Str> text_in(const std::vector<at::Tensor>& outputs, size_t k, int64_t row) const;

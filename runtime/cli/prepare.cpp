@@ -176,10 +176,12 @@ void Start::give_settings() {
   flags.strict_resume = line.has("strict-resume");
   flags.accept_data = line.has("accept-data");
   flags.mock_data = line.has("mock-data");
-  flags.profile = line.has("profile");
-  if (const Str kind = line.get("profile"); !kind.empty() && kind != "simple" && kind != "trace")
-    settings.faults.push_back(error_at({}, err::wrong_type, "--profile", kind, "simple or trace"));
-  flags.trace = line.get("profile") == "trace";
+  const Str kind = line.get("profile", "simple");
+  if (!kind.empty() && kind != "simple" && kind != "trace" && kind != "memory")
+    settings.faults.push_back(error_at({}, err::wrong_type, "--profile", kind, "simple, trace or memory"));
+  flags.memory = line.has("profile") && kind == "memory";
+  flags.trace = line.has("profile") && kind == "trace";
+  flags.profile = line.has("profile") && !flags.memory;
   flags.backend = backend_of(line.get("backend", "auto"), settings.faults);
 }
 

@@ -5,6 +5,7 @@
 
 #include "doors/number.h"
 #include "doors/shell.h"
+#include "doors/wandb_file.h"
 #include "runtime/cli/model_table.h"
 #include "runtime/cli/version.h"
 #include "runtime/settings/value_text.h"
@@ -71,6 +72,20 @@ Str plan_line(const Start& start, int64_t planned) {
   return out + "\n";
 }
 
+namespace {
+
+/// What uploads the offline folder of Weights & Biases, if the run has one.
+Str upload_line(const Str& run) {
+  try {
+    if (const auto command = doors::WandbFolder::upload_command(run))
+      return fmt::format("upload it with:  {}\n", *command);
+  } catch (const std::exception&) {  // The logger has warned of a folder that it cannot read.
+  }
+  return "";
+}
+
+}  // namespace
+
 Str end_report(const Start& start, const FitReport& report, const Str& run) {
   // Rounded down: parts of one whole that add up to more than it are believed by nobody.
   const auto share = [&](double seconds) { return report.total_s > 0 ? int64_t(100 * seconds / report.total_s) : 0; };
@@ -110,7 +125,7 @@ Str end_report(const Start& start, const FitReport& report, const Str& run) {
     out += fmt::format("warning: {}{}\n", text, count > 1 ? fmt::format(" ({} times)", count) : "");
   }
   if (run.empty()) return out;
-  out += run;
+  out += upload_line(run) + run;
   const bool is_whole = report.exit_code == 0;
   if (!is_whole && !report.last_checkpoint.empty())
     out += " · saved " + inside(run, report.last_checkpoint) + " · go on with:  " + resume_command(start, run);
@@ -148,6 +163,21 @@ Str memory_cures(const Start& start) {
 }
 
 }  // namespace
+
+Str memory_table(const Start& start) {
+  const Division::Held own = held_of(*start.root);
+  const double held = held_bytes();
+  const double rest = std::max(held - own.weights - own.gradients - own.states, 0.0);
+  const bool is_device = accelerator() != nullptr;
+  Str out = fmt::format("memory of {}, at the end\n", is_device ? compute_device_name() : "this process");
+  for (const auto& [part, bytes] : {std::pair("weights", own.weights),
+                                    {"gradients", own.gradients},
+                                    {"states of optimizers", own.states},
+                                    {is_device ? "values and workspaces" : "values, data and libraries", rest}})
+    out += fmt::format("  {:>10}  {:>5.1f} %  {}\n", bytes_text(bytes), held > 0 ? 100 * bytes / held : 0.0, part);
+  out += fmt::format("  {:>10}           in all\n", bytes_text(held));
+  return out + fmt::format("  {:>10}           at most, since it began\n", bytes_text(most_held_bytes()));
+}
 
 Error with_memory(Error error, const Start& start) {
   if (error.code != err::out_of_memory.code || start.root == nullptr) return error;

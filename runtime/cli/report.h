@@ -16,6 +16,8 @@ Str plan_line(const Start& start, int64_t planned_steps);
 Division::Held held_of(const ModelRoot& root);
 /// The end of a `fit`.
 Str end_report(const Start& start, const FitReport& report, const Str& run);
+/// What holds memory at the end of a `fit`, and the most that there was, for `--profile=memory`.
+Str memory_table(const Start& start);
 /// R1001 with who holds how much, and cures in the order in which to try them. Other errors as they are.
 Error with_memory(Error error, const Start& start);
 /// What to type to go on with `run` as it was: with the flags of this start.

@@ -175,6 +175,10 @@ double held_bytes() {
   return accelerator() != nullptr ? double(compute_device_tensor_bytes()) : double(doors::resident_memory());
 }
 
+double most_held_bytes() {
+  return accelerator() != nullptr ? double(compute_device_memory().peak) : double(doors::peak_memory());
+}
+
 Str bytes_text(double bytes) {
   if (bytes >= 1073741824.0) return fmt::format("{:.1f} GiB", bytes / 1073741824.0);
   if (bytes >= 1048576.0) return fmt::format("{:.1f} MiB", bytes / 1048576.0);

@@ -69,5 +69,7 @@ Str seconds_text(double seconds);  ///< 14.2 s
 Str bytes_text(double bytes);      ///< 1.6 MiB
 /// Of tensors on the device that the process computes on, else of this process.
 double held_bytes();
+/// The most that it ever was.
+double most_held_bytes();
 
 }  // namespace ltr::cli

@@ -207,6 +207,7 @@ class FitVerb {
       throw with_memory(error, start_);
     }
     SignalWatch::enter(SignalPhase::End);
+    if (start_.flags.memory) report.steps_text = memory_table(start_) + "\n" + report.steps_text;
     if (writes_ && !report.steps_text.empty()) {
       std::filesystem::create_directories(dir_ + "/profile");
       write_run_file(dir_ + "/profile/steps.txt", report.steps_text);

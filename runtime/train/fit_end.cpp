@@ -59,7 +59,7 @@ void Fit::fill(FitReport& report) {
     report.steps_text = profile_->text() + "\n";
     if (request_.flags.trace) report.trace = profile_->trace(cx_.events(), request_.ranks.rank());
   }
-  if (request_.flags.explain || request_.flags.profile) report.steps_text += cx_.steps_text();
+  if (request_.flags.explain || request_.flags.profile || request_.flags.memory) report.steps_text += cx_.steps_text();
   report.reason = cx_.outcome.reason;
   if (signal == SIGINT) {
     report.exit_code = 130;

@@ -208,6 +208,7 @@ class PlanRunner : public StepRunner {
         "{:.1f}, calls {:.1f}\n",
         plan->threads_text(), double(plan->bytes()) / (1 << 20), guards_text(stream, form), times.sum() * 1e3,
         times.recording * 1e3, times.gradients * 1e3, times.sizes * 1e3, times.calls * 1e3);
+    if (session_.request.flags.memory) return text + plan->memory_text();
     if (!session_.request.flags.profile) return text + plan->kernels_text() + plan->text() + plan->memory_text();
     const plan::Measured measured = form.step->measured();
     return measured.runs > 0 ? text + plan::profile_text(measured) : text;

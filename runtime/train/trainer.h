@@ -42,6 +42,7 @@ struct RunFlags {
   bool explain = false;  ///< `FitReport::steps_text` is wanted
   bool trace = false;    ///< and some steps event by event
   bool profile = false;  ///< it holds where the time went
+  bool memory = false;   ///< it holds what lies in the memory of plans
 };
 
 /// A file that the data opened, and what tells it from another: its path, size and digest.

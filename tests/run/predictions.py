@@ -8,6 +8,7 @@ import pathlib
 import struct
 import sys
 import zipfile
+import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from harness import build, check, finish, run, scratch
@@ -44,6 +45,8 @@ FORMS = {
     "Fewer": ("float[?, 2]", "x[x.sum(1) == x.sum(1).max()]"),
     "Alike": ("{a: float[B, 2], a_1: i64[B]}", "(a = x, a_1 = full(x.shape[0], 3))"),
     "Ragged": ("float[B, B]", "zeros(x.shape[0], x.shape[0])"),
+    "Picture": ("float[B, 3, 2, 4]", "x.reshape(-1, 1, 2, 1).expand(-1, 3, 2, 4)"),
+    "Maps": ("{gray: float[B, 2, 1], bytes: u8[B, 1, 1, 2]}", "(gray = x.unsqueeze(2), bytes = (x * 100.0).to(u8).reshape(-1, 1, 1, 2))"),
     "Uneven": ("{a: float[B, 2], b: i64[?]}", "(a = x, b = arange(5)[arange(5) < 3])"),
 }
 WANTED = {
@@ -52,6 +55,31 @@ WANTED = {
     "pair": [{"output_0": [0.5 * i, 0.5 * i], "output_1": 3} for i in range(3)],
 }
 HEADERS = {"one": "prediction_0,prediction_1", "named": "twice_0,twice_1,place,is_far", "pair": "output_0_0,output_0_1,output_1"}
+
+
+
+def pixels(path):
+    """Width, height, channels and the bytes of a PNG, by section 9.2 of its specification."""
+    raw, at, data = path.read_bytes(), 8, b""
+    while at < len(raw):
+        size, kind = struct.unpack(">I4s", raw[at:at + 8])
+        if kind == b"IHDR":
+            width, height, _, colour = struct.unpack(">IIBB", raw[at + 8:at + 18])
+        if kind == b"IDAT":
+            data += raw[at + 8:at + 8 + size]
+        at += size + 12
+    channels = {0: 1, 2: 3, 4: 2, 6: 4}[colour]
+    rows, wide = zlib.decompress(data), width * channels
+    above, out = [0] * wide, []
+    for start in range(0, len(rows), wide + 1):
+        row = []
+        for i, value in enumerate(rows[start + 1:start + 1 + wide]):
+            left, up, corner = (row[i - channels], above[i], above[i - channels]) if i >= channels else (0, above[i], 0)
+            near = min((left, up, corner), key=lambda one: abs(left + up - corner - one))
+            row.append((value + (0, left, up, (left + up) // 2, near)[rows[start]]) % 256)
+        out, above = out + row, row
+    return width, height, channels, bytes(out)
+
 
 with scratch() as place:
     folder = pathlib.Path(place)
@@ -82,6 +110,24 @@ with scratch() as place:
         check(f"{name}: safetensors", {key: header.get(key, {}).get("shape", [0])[0] for key in wanted[0]} == dict.fromkeys(wanted[0], 3), result.text)
     result = run(program, "predict", "ragged", "--weights", "new", "--write", folder / "ragged.npz")
     check("nor an array", result.returncode == 2 and not list(folder.glob("ragged.npz*")) and "differ in size, which an array cannot hold" in result.text, result.text)
+    pictures = folder / "pictures"
+    result = run(program, "predict", "picture", "--weights", "new", "--write", f"{pictures}/")
+    names = sorted(path.name for path in pictures.glob("*"))
+    check("images in a folder", result.returncode == 0 and names == ["000001.png", "000002.png", "000003.png"]
+          and f"{pictures}/" in result.stderr, [result.text, names])
+    check("their pixels", [pixels(pictures / name) for name in names]
+          == [(4, 2, 3, bytes([value] * 24)) for value in (0, 128, 255)], [pixels(pictures / name) for name in names])
+    result = run(program, "predict", "picture", "--weights", "new", "--write", f"{pictures}/")
+    check("not among others", result.returncode == 2 and "something is there already" in result.text
+          and len(list(pictures.glob("*"))) == 3, result.text)
+    result = run(program, "predict", "maps", "--weights", "new", "--write", f"{folder}/maps/")
+    check("of several outputs each", result.returncode == 0 and sorted(path.name for path in (folder / "maps").glob("*"))
+          == [f"00000{i}.{key}.png" for i in (1, 2, 3) for key in ("bytes", "gray")]
+          and pixels(folder / "maps/000002.bytes.png") == (2, 1, 1, bytes([50, 50]))
+          and pixels(folder / "maps/000003.gray.png") == (1, 2, 1, bytes([255, 255])), result.text)
+    result = run(program, "predict", "one", "--weights", "new", "--write", f"{folder}/none/")
+    check("no images", result.returncode == 2 and "prediction is no image" in result.text
+          and not list(folder.glob("none*")), result.text)
     result = run(program, "predict", "alike", "--weights", "new", "--write", folder / "alike.csv")
     check("two columns of one name are refused", result.returncode == 2 and "two columns would be named a_1" in result.text, result.text)
     result = run(program, "predict", "ragged", "--weights", "new", "--write", folder / "ragged.csv")

@@ -98,8 +98,15 @@ def traces(program, folder):
             any(step["ts"] - 1 <= one["ts"] and one["ts"] + one["dur"] <= step["ts"] + step["dur"] + 1 for step in outer)
             and re.fullmatch(r"(rows|.*/)?.*\.ltr:\d+", one["args"]["line"]) for one in inner if "rows.ltr" in one["args"]["line"]), inner[:5])
         check(f"{backend}: one behind the other", [one["ts"] for one in events] == sorted(one["ts"] for one in events))
+    result = fit(program, folder / "held", "--profile=memory", "--epochs", 1)
+    table = {name: float(share) for share, name in re.findall(r"^ +[0-9.]+ [KMG]?i?B +([0-9.]+) %  (.+)$", result.stdout, re.M)}
+    check("--profile=memory says what lies in memory", result.returncode == 0 and list(table) == [
+        "weights", "gradients", "states of optimizers", "values, data and libraries"] and 99 < sum(table.values()) < 101
+        and "in all" in result.stdout and "at most, since it began" in result.stdout and "calls" not in table, (table, result.text))
+    check("and plans by their values, in the run, too", "memory of this process" in (newest(folder / "held") / "profile/steps.txt").read_text()
+          and "batches of" in result.stdout and "backward" not in result.stdout, result.text)
     result = fit(program, folder / "unknown", "--profile=nvtx")
-    check("another kind is R2003", result.returncode == 2 and "R2003" in result.text and "simple or trace" in result.text, result.text)
+    check("another kind is R2003", result.returncode == 2 and "R2003" in result.text and "simple, trace or memory" in result.text, result.text)
 
 
 with scratch() as path:

@@ -157,7 +157,8 @@ with scratch() as place:
     steps = sum(1 for row in csv.DictReader((of_run / "metrics.csv").open()) if row["train/loss"])
     whole(of_run, "a run", steps)
     result = run(program, "fit", "--no-bar", "--out", folder / "runs", "--resume", "last", "--epochs", 4)
-    check("it goes on", result.returncode == 0, result.text)
+    check("it goes on, and ends with what uploads it", result.returncode == 0
+          and f"upload it with:  wandb sync {next(of_run.glob('wandb/offline-run-*'))}\n" in result.stdout, result.text)
     whole(of_run, "resumed", 2 * steps)
     result = run(LTRC, "sync", of_run)
     check("`ltrc sync` names what uploads it", result.returncode == 0 and "wandb sync" in result.text and str(of_run) in result.text, result.text)
