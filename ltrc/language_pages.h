@@ -8,10 +8,10 @@ namespace ltr::driver {
 
 /// A section of docs/language.
 struct LanguageSection {
-  std::string page;  ///< `statements.md`
+  std::string page;                 ///< `statements.md`
   std::vector<std::string> words;   ///< of the language, in backticks in its heading: those that it explains
   std::vector<std::string> topics;  ///< the other words of its heading, small and without the `s` of a plural: `record`
-  std::string text;  ///< Markdown from the heading to the next one of its level, links without targets
+  std::string text;                 ///< Markdown from the heading to the next one of its level, links without targets
 };
 
 /// All sections, in the order of pages and lines.

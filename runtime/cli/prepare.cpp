@@ -164,13 +164,12 @@ void Start::give_settings() {
   if (line.has("no-bar") || line.has("quiet")) terminal.has_bar = false;
   if (line.has("fast-dev-run")) {
     Str wanted;
-    const Option<Value> count =
-        parse_value(line.get("fast-dev-run").empty() ? "1" : line.get("fast-dev-run"), "int", wanted);
+    const Str text = line.get("fast-dev-run");
+    const Option<Value> count = parse_value(text.empty() ? "1" : text, "int", wanted);
     if (count && count->whole >= 1)
       flags.fast_dev_run = count->whole;
     else
-      settings.faults.push_back(
-          error_at({}, err::wrong_type, "--fast-dev-run", line.get("fast-dev-run"), "a count of batches"));
+      settings.faults.push_back(error_at({}, err::wrong_type, "--fast-dev-run", text, "a count of batches"));
   }
   flags.bare = line.has("bare");
   flags.strict_resume = line.has("strict-resume");

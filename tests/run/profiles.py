@@ -104,7 +104,7 @@ def traces(program, folder):
         "weights", "gradients", "states of optimizers", "values, data and libraries"] and 99 < sum(table.values()) < 101
         and "in all" in result.stdout and "at most, since it began" in result.stdout and "calls" not in table, (table, result.text))
     check("and plans by their values, in the run, too", "memory of this process" in (newest(folder / "held") / "profile/steps.txt").read_text()
-          and "batches of" in result.stdout and "backward" not in result.stdout, result.text)
+          and "batches of" in result.stdout and "mean ms" not in result.stdout, result.text)
     result = fit(program, folder / "unknown", "--profile=nvtx")
     check("another kind is R2003", result.returncode == 2 and "R2003" in result.text and "simple, trace or memory" in result.text, result.text)
 
