@@ -1,5 +1,9 @@
 #pragma once
 
+#include <map>
+#include <string_view>
+#include <unordered_map>
+
 #include "codegen/training_logic/value.h"
 
 namespace ltr::training_logic {
@@ -20,12 +24,31 @@ struct Weight {
   bool is_frozen = false;       ///< by the `freeze` of a `from`: no optimizer owns it
 };
 
+/// Names are those of the module.
 struct Object {
-  std::string name;  ///< of its declaration in the module
+  struct Member {
+    Known value;
+    std::optional<Span> span;  ///< where the object's own code gives it
+  };
+
+  std::string_view name;  ///< of its declaration
   Scope scope;
-  std::map<std::string, Value> members;  ///< params are `$name`
-  std::map<std::string, Span> spans;     ///< of members
-  Span span;                             ///< where it is built
+  std::map<std::string_view, Known> params;
+  std::map<std::string_view, Member> members;
+  Span span;  ///< where it is built
+
+  /// A member, or a param as `$name`; null if it is not there (yet).
+  const Known* find(std::string_view member) const {
+    const bool is_param = member.starts_with('$');
+    const auto param = is_param ? params.find(member.substr(1)) : params.end();
+    const auto found = is_param ? members.end() : members.find(member);
+    return param != params.end() ? &param->second : found != members.end() ? &found->second.value : nullptr;
+  }
+  /// Where its code gives a member; nothing of one that is made elsewhere.
+  std::optional<Span> span_of(std::string_view member) const {
+    const auto found = members.find(member);
+    return found != members.end() ? found->second.span : std::nullopt;
+  }
 };
 
 struct Owner {
@@ -44,7 +67,7 @@ struct Owner {
 struct Heap {
   std::vector<Object> objects;
   std::vector<Weight> weights;
-  std::map<std::pair<uint32_t, std::string>, WeightId> weight_at;  ///< by root and path of its first place
+  std::unordered_map<Scope, WeightId, Scope::Hash> weight_at;  ///< by its first place
   std::vector<Owner> owners = {Owner{}};
   uint32_t roots = 0;
 

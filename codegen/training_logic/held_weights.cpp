@@ -199,9 +199,9 @@ void check_experiment(const check::Experiment& experiment, const std::vector<Wei
 void check_held(const ModelTrace& model, const check::Program& program, const Span* experiment, const Heap& heap,
                 Sink& sink) {
   std::vector<WeightUse> all;
-  for (const auto& [name, value] : heap.objects[model.object].members) {
-    if (!value.optimizer) continue;
-    const Owner& owner = heap.owners[*value.optimizer];
+  for (const auto& [name, member] : heap.objects[model.object].members) {
+    if (!member.value->optimizer) continue;
+    const Owner& owner = heap.owners[*member.value->optimizer];
     if (owner.is_unknown) return;
     all.insert(all.end(), owner.weights.begin(), owner.weights.end());
   }

@@ -21,7 +21,12 @@ void add(Part& part, const std::string& path, bool is_owned) {
   add(part.parts[path.substr(0, dot)], dot == std::string::npos ? "" : path.substr(dot + 1), is_owned);
 }
 
-/// The topmost places all of whose weights lack an optimizer.
+/// A weight of a model at one of its places, and whether it has an optimizer, or else what is asked of it.
+struct Standing {
+  const std::string& path;
+  bool is_owned = false;
+};
+
 void find_unowned(const Part& part, const std::string& path, std::vector<std::string>& found) {
   if (!part.has_unowned) return;
   if (!part.has_owned && !path.empty()) {
@@ -31,10 +36,14 @@ void find_unowned(const Part& part, const std::string& path, std::vector<std::st
   for (const auto& [name, inner] : part.parts) find_unowned(inner, path.empty() ? name : path + "." + name, found);
 }
 
-const Part& part_at(const Part& whole, const std::string& path) {
-  const size_t dot = path.find('.');
-  const Part& part = whole.parts.at(path.substr(0, dot));
-  return dot == std::string::npos ? part : part_at(part, path.substr(dot + 1));
+/// The topmost places all of whose weights lack an optimizer.
+std::vector<std::string> find_unowned(const std::vector<Standing>& weights) {
+  if (std::ranges::all_of(weights, &Standing::is_owned)) return {};
+  Part all;
+  for (const Standing& weight : weights) add(all, weight.path, weight.is_owned);
+  std::vector<std::string> found;
+  find_unowned(all, "", found);
+  return found;
 }
 
 /// `net.body` of `net.body.*.weight`: an element that stands for all is not named.
@@ -99,9 +108,9 @@ bool has_lost_group(const Owner& owner, const Findings& findings, const Heap& he
 }  // namespace
 
 void check_matrices(const ModelTrace& model, const Findings& findings, const Heap& heap, Sink& sink) {
-  for (const auto& [name, value] : heap.objects[model.object].members) {
-    if (!value.optimizer) continue;
-    const Owner& owner = heap.owners[*value.optimizer];
+  for (const auto& [name, member] : heap.objects[model.object].members) {
+    if (!member.value->optimizer) continue;
+    const Owner& owner = heap.owners[*member.value->optimizer];
     if (has_lost_group(owner, findings, heap)) continue;
     for (size_t i = 0; i < owner.weights.size(); ++i) {
       const WeightUse& use = owner.weights[i];
@@ -182,15 +191,15 @@ void check_reached_weights(const Object& object, const Findings& findings, const
            minimized.contains(weight.owner) && !heap.owners[weight.owner].is_contested;
   };
   if (!is_known || std::none_of(heap.weights.begin(), heap.weights.end(), is_told)) return;
-  Part all;
+  std::vector<Standing> weights;
   for (const Weight& weight : heap.weights) {
     if (weight.owner == 0 || (!is_trained(weight) && !is_told(weight))) continue;
     for (const Scope& place : weight.places) {
-      if (place.root == object.scope.root) add(all, place.path, is_trained(weight));
+      if (place.root == object.scope.root) weights.push_back({place.path, is_trained(weight)});
     }
   }
-  std::vector<std::string> found;
-  if (all.has_owned) find_unowned(all, "", found);
+  if (std::ranges::none_of(weights, &Standing::is_owned)) return;
+  const std::vector<std::string> found = find_unowned(weights);
   std::map<std::string, diagnostics::Diagnostic> told;  // by optimizer: one cut may be why of all
   for (const std::string& path : found) {
     const std::string named = shown_path(path);
@@ -200,9 +209,9 @@ void check_reached_weights(const Object& object, const Findings& findings, const
              });
     });
     const Owner& owner = heap.owners[weight->owner];
-    const auto span = object.spans.find(path.substr(0, path.find('.')));
+    const std::optional<Span> span = object.span_of(path.substr(0, path.find('.')));
     const std::string code = code_of(named);
-    const Span place = span == object.spans.end() ? given_at(object, named, heap) : span->second;
+    const Span place = span ? *span : given_at(object, named, heap);
     if (const auto first = told.find(owner.name); first != told.end()) {
       first->second.label(place, "nor `{}`", named);
       continue;
@@ -242,17 +251,16 @@ void check_unread_weights(const ModelTrace& model, const Findings& findings, con
                    [](const Update& one) { return one.loss.is_unknown; });
   if (!is_known) return;
   const Object& object = heap.objects[model.object];
-  Part all;
+  std::vector<Standing> weights;
   for (const Weight& weight : heap.weights) {
     const bool is_needed = weight.is_used || weight.is_averaged || weight.is_frozen || !weight.is_sure;
     if (weight.owner == 0 && !is_needed) continue;
     for (const Scope& place : weight.places) {
-      if (place.root == object.scope.root) add(all, place.path, is_needed);
+      if (place.root == object.scope.root) weights.push_back({place.path, is_needed});
     }
   }
-  std::vector<std::string> unread;
-  if (all.has_owned) find_unowned(all, "", unread);
-  for (const std::string& path : unread) {
+  if (std::ranges::none_of(weights, &Standing::is_owned)) return;
+  for (const std::string& path : find_unowned(weights)) {
     const size_t dot = path.rfind('.');
     if (dot == std::string::npos) continue;
     const Scope holder{object.scope.root, path.substr(0, dot)};
@@ -260,10 +268,9 @@ void check_unread_weights(const ModelTrace& model, const Findings& findings, con
       return one.scope.root == holder.root && one.scope.path == holder.path;
     });
     if (is_member) continue;
-    const auto span = object.spans.find(path.substr(0, path.find('.')));
-    sink.report(
-        diag::dead_weights(span == object.spans.end() ? given_at(object, path, heap) : span->second, code_of(path))
-            .help("apply it, or take it away"));
+    const std::optional<Span> span = object.span_of(path.substr(0, path.find('.')));
+    sink.report(diag::dead_weights(span ? *span : given_at(object, path, heap), code_of(path))
+                    .help("apply it, or take it away"));
   }
 }
 
@@ -308,16 +315,17 @@ bool help_of_average(diagnostics::Diagnostic& diagnostic, const std::string& mem
   const auto block_of = [&](const std::string& path) {
     const auto found = std::ranges::find_if(
         heap.objects, [&](const Object& one) { return one.scope.root == object.scope.root && one.scope.path == path; });
-    return found == heap.objects.end() ? "" : found->name;
+    return found == heap.objects.end() ? std::string_view() : found->name;
   };
   const std::vector<const Weight*> own = weights_below(member, object, heap);
-  const std::string block = block_of(member);
+  const std::string_view block = block_of(member);
   const bool is_idle = std::ranges::none_of(own, [](const Weight* one) { return one->is_read || one->is_read_frozen; });
   if (!is_idle || block.empty()) return false;
   std::string source;
   std::optional<Span> swapped;
-  for (const auto& [name, span] : object.spans) {
-    if (name == member || block_of(name) != block) continue;
+  for (const auto& [other, made] : object.members) {
+    const std::string name(other);
+    if (!made.span || name == member || block_of(name) != block) continue;
     const std::vector<const Weight*> weights = weights_below(name, object, heap);
     if (std::ranges::none_of(weights, [](const Weight* one) { return one->owner != 0; })) continue;
     if (!source.empty()) return false;
@@ -362,11 +370,12 @@ void check_ownership(const ModelTrace& model, const Findings& findings, const He
   if (!trains || model.has_error) return;
   bool any_update = !findings.updates.empty();
   std::vector<OwnerId> owners;
-  for (const auto& [name, value] : object.members) {
-    if (!value.optimizer) continue;
-    if (heap.owners[*value.optimizer].is_unknown) return;
-    owners.push_back(*value.optimizer);
-    any_update = any_update || heap.owners[*value.optimizer].is_used;
+  for (const auto& [name, member] : object.members) {
+    const std::optional<OwnerId>& owner = member.value->optimizer;
+    if (!owner) continue;
+    if (heap.owners[*owner].is_unknown) return;
+    owners.push_back(*owner);
+    any_update = any_update || heap.owners[*owner].is_used;
   }
   if (owners.empty() && model.train_has_error) return;  // E0409 asks for one
   // Where no update is found at all, that is the mistake; and so is an update that names another's optimizer.
@@ -384,30 +393,28 @@ void check_ownership(const ModelTrace& model, const Findings& findings, const He
   if (!model.train_has_error && !is_misnamed) check_reached_weights(object, findings, heap, sink);
   check_frozen_parts(object, findings, heap, sink);
   check_unread_weights(model, findings, heap, sink);
-  Part all;
+  std::vector<Standing> weights;
   for (const Weight& weight : heap.weights) {
     for (const Scope& place : weight.places) {
       if (place.root != object.scope.root || (weight.owner == 0 && needs_none(weight, model.train_has_error))) continue;
-      add(all, place.path, weight.owner != 0);
+      weights.push_back({place.path, weight.owner != 0});
     }
   }
-  std::vector<std::string> unowned;
-  find_unowned(all, "", unowned);
   std::map<std::string, std::vector<std::string>> of_members;
-  for (const std::string& path : unowned) of_members[path.substr(0, path.find('.'))].push_back(path);
+  for (const std::string& path : find_unowned(weights)) of_members[path.substr(0, path.find('.'))].push_back(path);
   for (const auto& [member, paths] : of_members) {
     const std::string& path = paths.front();
-    const auto span = object.spans.find(member);
+    const std::optional<Span> span = object.span_of(member);
     // Whoever applies it will see that it needs an optimizer, and what a step assigns is meant for a buffer.
     const bool is_told = std::ranges::any_of(sink.reported(), [&](const diagnostics::Diagnostic& one) {
-      return (one.code == diagnostics::Code::W0407 && span != object.spans.end() && one.span == span->second) ||
+      return (one.code == diagnostics::Code::W0407 && span && one.span == *span) ||
              (one.code == diagnostics::Code::E0324 && one.words[0] == member);
     });
     if (is_told) continue;
-    const bool is_weight = part_at(all, path).parts.empty();
+    const bool is_weight = std::ranges::any_of(weights, [&](const Standing& one) { return one.path == path; });
     const std::string named = shown_path(path);
-    diagnostics::Diagnostic diagnostic = diag::weight_without_optimizer(
-        span == object.spans.end() ? given_at(object, named, heap) : span->second, named);
+    diagnostics::Diagnostic diagnostic =
+        diag::weight_without_optimizer(span ? *span : given_at(object, named, heap), named);
     for (const OwnerId owner : owners) {
       const std::vector<WeightUse>& uses = heap.owners[owner].weights;
       const auto near = std::find_if(uses.begin(), uses.end(),

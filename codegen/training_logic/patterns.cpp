@@ -15,7 +15,7 @@ std::string kind_of(const Scope& place, const Heap& heap) {
   const size_t dot = place.path.rfind('.');
   const std::string parent = dot == std::string::npos ? "" : place.path.substr(0, dot);
   for (const Object& object : heap.objects) {
-    if (object.scope.root == place.root && object.scope.path == parent) return object.name;
+    if (object.scope.root == place.root && object.scope.path == parent) return std::string(object.name);
   }
   return "";
 }

@@ -6,10 +6,18 @@ namespace ltr::training_logic {
 
 namespace {
 
+/// Whether code makes an update by itself, whatever what it calls does.
+bool updates_itself(const ir::Region& region) {
+  return std::ranges::any_of(region.ops, [](const ir::Op& op) {
+    return op.kind == ir::OpKind::Minimize || op.kind == ir::OpKind::Backward ||
+           (op.kind == ir::OpKind::Trainer && op.function == library::Id::OptimizerStep) ||
+           std::ranges::any_of(op.regions, updates_itself);
+  });
+}
+
 bool updates(const ir::Region& region, const ir::Module& module, std::set<std::string>& seen) {
+  if (updates_itself(region)) return true;
   for (const ir::Op& op : region.ops) {
-    if (op.kind == ir::OpKind::Minimize || op.kind == ir::OpKind::Backward) return true;
-    if (op.kind == ir::OpKind::Trainer && op.function == library::Id::OptimizerStep) return true;
     if ((op.kind == ir::OpKind::CallFn || op.kind == ir::OpKind::CallMethod) && seen.insert(op.name).second) {
       const ir::Function* callee = module.find(op.name);
       if (callee != nullptr &&

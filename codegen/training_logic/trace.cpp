@@ -17,9 +17,9 @@ constexpr int kMaxRounds = 16;
 /// Blocks of one list that are told apart.
 constexpr int64_t kMostApart = 64;
 
-bool same(const std::vector<Value>& left, const std::vector<Value>& right) {
+bool same(const std::vector<Known>& left, const std::vector<Known>& right) {
   return left.size() == right.size() && std::equal(left.begin(), left.end(), right.begin(),
-                                                   [](const Value& a, const Value& b) { return a.same_as(b); });
+                                                   [](const Known& a, const Known& b) { return a->same_as(*b); });
 }
 
 size_t count(const Findings& findings) {
@@ -50,12 +50,12 @@ Trace::Trace(const ir::Module& module, Heap& heap) : module_(module), heap_(heap
   for (const ir::ObjectInfo& object : module.tables->objects) objects_.emplace(object.name, &object);
 }
 
-const ir::Function* Trace::find(const std::string& function) const {
+const ir::Function* Trace::find(std::string_view function) const {
   const auto known = functions_.find(function);
   return known == functions_.end() ? nullptr : known->second;
 }
 
-const ir::ObjectInfo* Trace::find_object(const std::string& name) const {
+const ir::ObjectInfo* Trace::find_object(std::string_view name) const {
   const auto known = objects_.find(name);
   return known == objects_.end() ? nullptr : known->second;
 }
@@ -63,16 +63,16 @@ const ir::ObjectInfo* Trace::find_object(const std::string& name) const {
 // ---- places and values
 // ----------------------------------------------------------------------------------------
 
-const Value& Trace::use(ir::ValueId id, const Frame& frame) const {
+const Known& Trace::known(ir::ValueId id, const Frame& frame) const {
   const ir::Value& value = frame.function->values[id];
-  if (!value.constant) return frame.values[id];
-  const auto [known, is_new] = constants_.try_emplace(&*value.constant);
-  if (is_new) {
-    known->second.constant = *value.constant;
-    known->second.is_none =
-        std::holds_alternative<ir::NoneConstant>(*value.constant) && !value.type.is(TypeKind::Function);
+  if (!value.constant) return frame.values[id] ? frame.values[id] : nothing_;
+  Known& constant = constants_[&*value.constant];
+  if (!constant) {
+    Value made = Value::of(*value.constant);
+    made.is_none = std::holds_alternative<ir::NoneConstant>(*value.constant) && !value.type.is(TypeKind::Function);
+    constant = new Value(std::move(made));
   }
-  return known->second;
+  return constant;
 }
 
 Value Trace::joined_operands(const ir::Op& op, const Frame& frame) const {
@@ -120,7 +120,7 @@ Value Trace::parameter(const ir::Type& type) const {
   value.is_uniform = type.is(TypeKind::List);
   value.may_be_none = type.is(TypeKind::Option);
   if (type.is(TypeKind::Record) || type.is(TypeKind::Tuple) || type.is(TypeKind::List)) {
-    for (const ir::Field& field : type.fields) value.parts.push_back(parameter(field.type));
+    for (const ir::Field& field : type.fields) value.parts.push_back(new Value(parameter(field.type)));
   }
   return value;
 }
@@ -146,41 +146,39 @@ void Trace::run(const ir::Function& function, std::optional<ObjectId> self) {
   no_grad_.clear();
   active_.clear();
   budget_ = kMaxOps;
-  std::vector<Value> arguments;
+  std::vector<Known> arguments;
   for (const ir::ValueId param : function.body.params) {
     const ir::Type& type = function.values[param].type;
-    arguments.push_back(parameter(type));
-    arguments.back().is_of_input = function.role == ir::Role::Step && type.is_tensor();
+    Value value = parameter(type);
+    value.is_of_input = function.role == ir::Role::Step && type.is_tensor();
+    arguments.push_back(new Value(std::move(value)));
   }
-  if (self && !arguments.empty()) {
-    arguments[0] = Value{};
-    arguments[0].objects = {*self};
-  }
+  if (self && !arguments.empty()) arguments[0] = new Value(Value::object(*self));
   call(function, std::move(arguments), nullptr, nullptr);
   if (!function.has_error) note_left_gradients();
 }
 
-Value Trace::call(const ir::Function& function, std::vector<Value> arguments, const Frame* caller, const ir::Op* site) {
+Known Trace::call(const ir::Function& function, std::vector<Known> arguments, const Frame* caller, const ir::Op* site) {
   followed_.insert(&function);
   findings.has_error = findings.has_error || function.has_error;
   const bool is_opaque = function.has_error && function.body.ops.empty();
   // A function that calls itself is an error of its own.
   if (is_opaque || arguments.size() != function.body.params.size() || !active_.insert(&function).second)
-    return Value::unknown();
+    return unknown_;
   Frame frame;
   frame.function = &function;
   frame.caller = caller;
   frame.site = site;
   frame.values.resize(function.values.size());
   for (size_t i = 0; i < arguments.size(); ++i) frame.values[function.body.params[i]] = std::move(arguments[i]);
-  std::vector<Value> yielded;
+  std::vector<Known> yielded;
   region(function.body, frame, yielded);
   active_.erase(&function);
-  if (frame.result) return std::move(*frame.result);
-  return function.has_error ? Value::unknown() : Value{};
+  if (frame.result) return std::move(frame.result);
+  return function.has_error ? unknown_ : nothing_;
 }
 
-bool Trace::region(const ir::Region& region, Frame& frame, std::vector<Value>& yielded) {
+bool Trace::region(const ir::Region& region, Frame& frame, std::vector<Known>& yielded) {
   for (const ir::Op& one : region.ops) {
     if (budget_ == 0) {
       findings.has_error = true;
@@ -190,14 +188,14 @@ bool Trace::region(const ir::Region& region, Frame& frame, std::vector<Value>& y
     --budget_;
     if (one.kind == OpKind::Yield) {
       yielded.clear();
-      for (const ir::ValueId id : one.operands) yielded.push_back(use(id, frame));
+      for (const ir::ValueId id : one.operands) yielded.push_back(known(id, frame));
       return true;
     }
     if (one.kind == OpKind::Return) {
       // Code that is broken may have returned something all the same.
       const bool is_lost = one.operands.empty() && frame.function->has_error;
-      Value value = is_lost ? Value::unknown() : one.operands.empty() ? Value{} : use(one.operands[0], frame);
-      frame.result = frame.result ? join(*frame.result, value) : std::move(value);
+      const Known& value = is_lost ? unknown_ : one.operands.empty() ? nothing_ : known(one.operands[0], frame);
+      frame.result = frame.result ? Known(new Value(join(*frame.result, *value))) : value;
       return false;
     }
     if (!op(one, frame)) return false;
@@ -211,21 +209,21 @@ bool Trace::region(const ir::Region& region, Frame& frame, std::vector<Value>& y
 // Where only one side updates weights, the versions after both sides are a new one, so that what
 // was computed before is stale and what was computed last on either side is not.
 bool Trace::branch(const ir::Op& op, Frame& frame) {
-  const Value condition = use(op.operands[0], frame);
-  const bool* known = condition.constant ? std::get_if<bool>(&*condition.constant) : nullptr;
+  const Known condition = known(op.operands[0], frame);
+  const bool* chosen = condition->constant ? std::get_if<bool>(&*condition->constant) : nullptr;
   const Versions before = versions_;
   const Gradients had = gradients_;
   Versions ends[2];
   Gradients left[2];
-  std::vector<Value> yields[2];
+  std::vector<Known> yields[2];
   bool goes_on[2] = {false, false};
   for (size_t side = 0; side < 2 && side < op.regions.size(); ++side) {
-    if (known != nullptr && *known != (side == 0)) continue;
+    if (chosen != nullptr && *chosen != (side == 0)) continue;
     versions_ = before;
     gradients_ = had;
-    unsure_ += known == nullptr ? 1 : 0;
+    unsure_ += chosen == nullptr ? 1 : 0;
     goes_on[side] = region(op.regions[side], frame, yields[side]);
-    unsure_ -= known == nullptr ? 1 : 0;
+    unsure_ -= chosen == nullptr ? 1 : 0;
     ends[side] = versions_;
     left[side] = gradients_;
   }
@@ -244,14 +242,14 @@ bool Trace::branch(const ir::Op& op, Frame& frame) {
       if (sides[0] == sides[1]) continue;
       const VersionId joined = version_at(op, owner, update_spans_[std::max(sides[0], sides[1])]);
       for (size_t side = 0; side < 2; ++side) {
-        for (Value& value : yields[side]) rename(value, {owner, sides[side]}, joined);
+        for (Known& value : yields[side]) value = new Value(renamed(*value, {owner, sides[side]}, joined));
       }
       versions_[owner] = joined;
     }
   }
   for (size_t i = 0; i < op.results.size(); ++i) {
-    Value value = i < yields[first].size() ? yields[first][i] : Value::unknown();
-    if (goes_on[0] && goes_on[1] && i < yields[1].size()) value = join(value, yields[1][i]);
+    Known value = i < yields[first].size() ? yields[first][i] : unknown_;
+    if (goes_on[0] && goes_on[1] && i < yields[1].size()) value = new Value(join(*value, *yields[1][i]));
     frame.values[op.results[i]] = std::move(value);
   }
   return true;
@@ -261,23 +259,23 @@ bool Trace::branch(const ir::Op& op, Frame& frame) {
 // alone: before, less was known. An update inside makes a version that stands for "after any number
 // of rounds".
 void Trace::loop(const ir::Op& op, Frame& frame, size_t first_carried) {
-  std::vector<Value> carried;
-  for (size_t i = first_carried; i < op.operands.size(); ++i) carried.push_back(use(op.operands[i], frame));
+  std::vector<Known> carried;
+  for (size_t i = first_carried; i < op.operands.size(); ++i) carried.push_back(known(op.operands[i], frame));
   Versions entry = versions_;
   const Findings before = findings;
   const size_t found = count(findings);
-  std::vector<Value> outputs;
+  std::vector<Known> outputs;
   for (int round = 0; round < kMaxRounds; ++round) {
     versions_ = entry;
     gradients_.cleared.clear();  // A round begins with what the one before left.
-    std::vector<Value> yielded = carried;
+    std::vector<Known> yielded = carried;
     for (const ir::Region& inner : op.regions) {
       // Params that are not carried, such as the index, come first; so do results that are
       // gathered.
       const size_t own = inner.params.size() - std::min(inner.params.size(), carried.size());
       for (size_t i = 0; i < inner.params.size(); ++i)
-        frame.values[inner.params[i]] = i < own ? Value::varying() : carried[i - own];
-      std::vector<Value> ends;
+        frame.values[inner.params[i]] = i < own ? varying_ : carried[i - own];
+      std::vector<Known> ends;
       const bool is_condition = op.kind == OpKind::While && &inner == &op.regions[0];
       if (!region(inner, frame, ends) || is_condition || ends.size() < carried.size()) continue;
       const auto first = ends.end() - long(carried.size());
@@ -289,14 +287,14 @@ void Trace::loop(const ir::Op& op, Frame& frame, size_t first_carried) {
       const VersionId at_entry = entry.count(owner) != 0 ? entry.at(owner) : 0;
       if (version == at_entry) continue;
       const VersionId any = version_at(op, owner, update_spans_[version]);
-      for (Value& value : yielded) rename(value, {owner, version}, any);
+      for (Known& value : yielded) value = new Value(renamed(*value, {owner, version}, any));
       if (at_entry == any) continue;
-      for (Value& value : carried) rename(value, {owner, at_entry}, any);
+      for (Known& value : carried) value = new Value(renamed(*value, {owner, at_entry}, any));
       entry[owner] = any;
       is_stable = false;
     }
-    std::vector<Value> next;
-    for (size_t i = 0; i < carried.size(); ++i) next.push_back(join(carried[i], yielded[i]));
+    std::vector<Known> next;
+    for (size_t i = 0; i < carried.size(); ++i) next.push_back(new Value(join(*carried[i], *yielded[i])));
     is_stable = is_stable && same(next, carried);
     carried = std::move(next);
     if (is_stable) break;
@@ -310,47 +308,47 @@ void Trace::loop(const ir::Op& op, Frame& frame, size_t first_carried) {
   gradients_.cleared.clear();
   const size_t gathered = op.results.size() - std::min(op.results.size(), carried.size());
   for (size_t i = 0; i < op.results.size(); ++i) {
-    Value& result = frame.values[op.results[i]];
-    result = Value::unknown();
+    Known& result = frame.values[op.results[i]];
+    result = unknown_;
     if (i >= gathered) {
       result = carried[i - gathered];
     } else if (i < outputs.size()) {
-      result = Value{};
-      result.is_uniform = true;
-      result.parts = {outputs[i]};
+      Value list;
+      list.is_uniform = true;
+      list.parts = {outputs[i]};
+      result = new Value(std::move(list));
     }
   }
 }
 
 void Trace::severed_region(const ir::Op& op, Frame& frame) {
   no_grad_.push_back({op.loc.span, "`no_grad`", true});
-  std::vector<Value> yielded;
+  std::vector<Known> yielded;
   for (const ir::Region& inner : op.regions) region(inner, frame, yielded);
   for (size_t i = 0; i < op.results.size(); ++i) {
-    Value value = i < yielded.size() ? std::move(yielded[i]) : Value::unknown();
-    frame.values[op.results[i]] = severed(std::move(value), no_grad_.back());
+    const Known& value = i < yielded.size() ? yielded[i] : unknown_;
+    frame.values[op.results[i]] = new Value(severed(*value, no_grad_.back()));
   }
   no_grad_.pop_back();
 }
 
 void Trace::frozen_region(const ir::Op& op, Frame& frame) {
   std::set<WeightId> weights;
-  const Value frozen = use(op.operands[0], frame);
-  for (const WeightUse& one : weights_in(frozen, op.loc.span)) weights.insert(one.weight);
+  for (const WeightUse& one : weights_in(use(op.operands[0], frame), op.loc.span)) weights.insert(one.weight);
   frozen_.push_back({std::move(weights), user_span(op, frame)});
-  std::vector<Value> yielded;
+  std::vector<Known> yielded;
   for (const ir::Region& inner : op.regions) region(inner, frame, yielded);
   frozen_.pop_back();
   for (size_t i = 0; i < op.results.size(); ++i)
-    frame.values[op.results[i]] = i < yielded.size() ? std::move(yielded[i]) : Value::unknown();
+    frame.values[op.results[i]] = i < yielded.size() ? yielded[i] : unknown_;
 }
 
 void Trace::comprehension(const ir::Op& op, Frame& frame) {
   const ir::Region& inner = op.regions[0];
   Value list;
-  const auto add_part = [&](const Value& variable) {
+  const auto add_part = [&](const Known& variable) {
     for (const ir::ValueId param : inner.params) frame.values[param] = variable;
-    std::vector<Value> yielded;
+    std::vector<Known> yielded;
     region(inner, frame, yielded);
     if (!yielded.empty()) list.parts.push_back(std::move(yielded[0]));
   };
@@ -359,39 +357,39 @@ void Trace::comprehension(const ir::Op& op, Frame& frame) {
   const auto* first = from ? std::get_if<int64_t>(&*from) : nullptr;
   const auto* end = to ? std::get_if<int64_t>(&*to) : nullptr;
   if (tells_elements_apart_ && first != nullptr && end != nullptr && *first < *end && *end - *first <= kMostApart) {
-    for (int64_t i = *first; i < *end; ++i) add_part(Value::of(i));
+    for (int64_t i = *first; i < *end; ++i) add_part(new Value(Value::of(i)));
   } else {
     list.is_uniform = true;
-    add_part(Value::varying());
+    add_part(varying_);
   }
-  frame.values[op.results[0]] = std::move(list);
+  frame.values[op.results[0]] = new Value(std::move(list));
 }
 
 void Trace::closure(const ir::Op& op, Frame& frame) {
   Value value;
   value.closures = {uint32_t(closures_.size())};
   closures_.emplace_back(&op, frame);
-  frame.values[op.results[0]] = std::move(value);
+  frame.values[op.results[0]] = new Value(std::move(value));
 }
 
 // The code of a function value sees what was known where it was made.
-Value Trace::call_value(const ir::Op& op, Frame& frame) {
-  const Value function = use(op.operands[0], frame);
-  if (function.closures.empty()) return Value::unknown();
-  std::optional<Value> result;
-  for (const uint32_t id : function.closures) {
+Known Trace::call_value(const ir::Op& op, Frame& frame) {
+  const Known function = known(op.operands[0], frame);
+  if (function->closures.empty()) return unknown_;
+  Known result;
+  for (const uint32_t id : function->closures) {
     Frame inner = closures_[id].second;
     inner.caller = &frame;
     inner.site = &op;
     const ir::Region& code = closures_[id].first->regions[0];
     for (size_t i = 0; i < code.params.size() && i + 1 < op.operands.size(); ++i)
-      inner.values[code.params[i]] = use(op.operands[i + 1], frame);
-    std::vector<Value> yielded;
+      inner.values[code.params[i]] = known(op.operands[i + 1], frame);
+    std::vector<Known> yielded;
     region(code, inner, yielded);
-    const Value one = yielded.empty() ? Value::unknown() : std::move(yielded[0]);
-    result = result ? join(*result, one) : one;
+    const Known& one = yielded.empty() ? unknown_ : yielded[0];
+    result = result ? Known(new Value(join(*result, *one))) : one;
   }
-  return std::move(*result);
+  return result;
 }
 
 bool Trace::op(const ir::Op& op, Frame& frame) {
@@ -409,8 +407,8 @@ bool Trace::op(const ir::Op& op, Frame& frame) {
     case OpKind::Trainer: trainer(op, frame); return true;
     default: break;
   }
-  Value value = value_of(op, frame);
-  if (!no_grad_.empty()) value = severed(std::move(value), no_grad_.back());
+  Known value = value_of(op, frame);
+  if (!no_grad_.empty()) value = new Value(severed(*value, no_grad_.back()));
   for (const ir::ValueId result : op.results) frame.values[result] = value;
   return true;
 }

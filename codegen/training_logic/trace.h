@@ -28,23 +28,23 @@ class Trace {
   /// Runs a step of `self`, a test, or any function, from the start: all weights are as built.
   void run(const ir::Function& function, std::optional<ObjectId> self);
   bool has_followed(const ir::Function& function) const { return followed_.contains(&function); }
-  const ir::Function* find(const std::string& function) const;
-  const ir::ObjectInfo* find_object(const std::string& name) const;
+  const ir::Function* find(std::string_view function) const;
+  const ir::ObjectInfo* find_object(std::string_view name) const;
 
  private:
   struct Frame {
     const ir::Function* function = nullptr;
     const Frame* caller = nullptr;
     const ir::Op* site = nullptr;
-    std::vector<Value> values;
-    std::optional<Value> result;
+    std::vector<Known> values;  ///< null: nothing is known, as of code that was not followed
+    Known result;
   };
   using Versions = std::map<OwnerId, VersionId>;
 
-  Value call(const ir::Function& function, std::vector<Value> arguments, const Frame* caller, const ir::Op* site);
+  Known call(const ir::Function& function, std::vector<Known> arguments, const Frame* caller, const ir::Op* site);
   /// False if every path through the region has left the function. `yielded` takes the operands of
   /// its `yield`.
-  bool region(const ir::Region& region, Frame& frame, std::vector<Value>& yielded);
+  bool region(const ir::Region& region, Frame& frame, std::vector<Known>& yielded);
   /// Region by region as if it were a loop over all of them; for For, While and what else carries
   /// values.
   void loop(const ir::Op& op, Frame& frame, size_t first_carried);
@@ -53,19 +53,19 @@ class Trace {
   void frozen_region(const ir::Op& op, Frame& frame);
   void comprehension(const ir::Op& op, Frame& frame);
   void closure(const ir::Op& op, Frame& frame);
-  Value call_value(const ir::Op& op, Frame& frame);
+  Known call_value(const ir::Op& op, Frame& frame);
   /// False if the function is left.
   bool op(const ir::Op& op, Frame& frame);
-  Value value_of(const ir::Op& op, Frame& frame);
-  Value call_op(const ir::Op& op, Frame& frame);
-  Value construct(const ir::Op& op, Frame& frame);
+  Known value_of(const ir::Op& op, Frame& frame);
+  Known call_op(const ir::Op& op, Frame& frame);
+  Known construct(const ir::Op& op, Frame& frame);
   /// Where blocks and weights are made.
   Value place(const ir::Op& op, Frame& frame);
   /// Those of a place, of an optimizer, or of several together.
   Value weights(const ir::Op& op, Frame& frame);
   /// A size in a constructor, where its arguments tell.
   std::optional<int64_t> size_of(ir::DimId id, const Frame& constructor) const;
-  Value made_weight(const ir::Op& op, Frame& frame);
+  Known made_weight(const ir::Op& op, Frame& frame);
   Value made_optimizer(const ir::Op& op, Frame& frame);
   void made_metric(const ir::Op& op, Frame& frame);
   void called_metric(const ir::Op& op, Frame& frame);
@@ -74,11 +74,11 @@ class Trace {
   Groups groups_of(const ir::Op& op, const Frame& frame) const;
   std::vector<library::Id> rules_of(const ir::Op& op, const Groups& groups, const Value& weights) const;
   void note_groups(const ir::Op& op, const Groups& groups, const Value& weights);
-  Value member(const ir::Op& op, Frame& frame);
+  Known member(const ir::Op& op, Frame& frame);
   /// Marks the weights that a `freeze` of the op matches.
   void freeze(const ir::Op& op, Frame& frame);
   Value read_weight(const Value& weight, const ir::Op& op, const Frame& frame);
-  Value element(const ir::Op& op, Frame& frame);
+  Known element(const ir::Op& op, Frame& frame);
   Value host(const ir::Op& op, Frame& frame);
   Value library(const ir::Op& op, Frame& frame);
   void look_at_sides(const ir::Op& op, const Value& predicted, const Value& wanted, const Frame& frame);
@@ -103,7 +103,8 @@ class Trace {
   void find_none_left(const ir::Op& op, OwnerId owner, std::string_view call);
   void note_left_gradients();
 
-  const Value& use(ir::ValueId id, const Frame& frame) const;
+  const Known& known(ir::ValueId id, const Frame& frame) const;
+  const Value& use(ir::ValueId id, const Frame& frame) const { return *known(id, frame); }
   Value joined_operands(const ir::Op& op, const Frame& frame) const;
   /// Of the program rather than of the library: the place of the call, if need be.
   Span user_span(const ir::Op& op, const Frame& frame) const;
@@ -121,11 +122,14 @@ class Trace {
 
   const ir::Module& module_;
   Heap& heap_;
-  std::unordered_map<std::string, const ir::Function*> functions_;
-  std::unordered_map<std::string, const ir::ObjectInfo*> objects_;
+  const Known nothing_ = new Value;
+  const Known unknown_ = new Value(Value::unknown());
+  const Known varying_ = new Value(Value::varying());
+  std::unordered_map<std::string_view, const ir::Function*> functions_;  // of the module
+  std::unordered_map<std::string_view, const ir::ObjectInfo*> objects_;
   std::unordered_set<const ir::Function*> followed_;
   bool tells_elements_apart_ = false;  ///< as the program does: the blocks of a list of known length are no `*`
-  mutable std::unordered_map<const ir::Constant*, Value> constants_;  ///< of all functions, as `use` meets them
+  mutable std::unordered_map<const ir::Constant*, Known> constants_;  ///< of all functions, as `use` meets them
   /// The gradients of a manual step, by the owner of their weights.
   struct Gradients {
     std::map<OwnerId, Span> cleared;  ///< none since here, on every way
@@ -136,7 +140,7 @@ class Trace {
   std::set<OwnerId> reached_;     ///< by a `backward` of this run
   std::set<OwnerId> taken_;       ///< by a `step` that is always run
   std::set<OwnerId> begun_anew_;  ///< cleared before any `backward` reaches them
-  std::set<const ir::Function*> active_;
+  boost::container::flat_set<const ir::Function*> active_;
   const ir::Function* root_ = nullptr;
   Versions versions_;
   std::vector<Span> update_spans_ = {Span{}};  ///< by version

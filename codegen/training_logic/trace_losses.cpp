@@ -65,10 +65,10 @@ void Trace::look_at_activation(Id taker, const ir::Op& op, Frame& frame) {
   }
   bool takes_both = false;
   for (const ObjectId id : use(metric->function->body.params[0], *metric).objects) {
-    const auto logits = heap_.objects[id].members.find("$logits");
-    takes_both = logits != heap_.objects[id].members.end();
+    const Known* logits = heap_.objects[id].find("$logits");
+    takes_both = logits != nullptr;
     // What a run says is not known here.
-    if (takes_both && !logits->second.constant) return;
+    if (takes_both && !(*logits)->constant) return;
   }
   const ir::Op& site = *metric->site;
   size_t given = 1;

@@ -20,7 +20,7 @@ constexpr size_t kMaxNested = 256;
 
 ObjectId Trace::build(const ir::ObjectInfo& info) {
   const auto id = ObjectId(heap_.objects.size());
-  heap_.objects.push_back({info.name, {++heap_.roots, ""}, {}, {}});
+  heap_.objects.push_back({.name = info.name, .scope = {++heap_.roots, ""}});
   const Scope scope = heap_.objects[id].scope;
   const ir::Function* constructor = find(info.constructor);
   if (constructor == nullptr) {
@@ -31,17 +31,15 @@ ObjectId Trace::build(const ir::ObjectInfo& info) {
   const size_t given = std::min(kMaxBuilt, kMaxBuiltInAll - built_);
   budget_ = given;
   active_.clear();
-  std::vector<Value> arguments;
+  std::vector<Known> arguments;
   for (const ir::ValueId param : constructor->body.params) {
-    const ir::Value& value = constructor->values[param];
-    arguments.push_back(parameter(value.type));
-    if (value.type.is(TypeKind::Scope)) arguments.back().scope = scope;
-    if (arguments.size() > 1) heap_.objects[id].members["$" + value.name] = arguments.back();
+    const ir::Value& declared = constructor->values[param];
+    Value value = parameter(declared.type);
+    if (declared.type.is(TypeKind::Scope)) value.scope = scope;
+    arguments.push_back(new Value(std::move(value)));
+    if (arguments.size() > 1) heap_.objects[id].params[declared.name] = arguments.back();
   }
-  if (!arguments.empty()) {
-    arguments[0] = Value{};
-    arguments[0].objects = {id};
-  }
+  if (!arguments.empty()) arguments[0] = new Value(Value::object(id));
   call(*constructor, std::move(arguments), nullptr, nullptr);
   built_ += given - budget_;
   return id;
@@ -51,46 +49,48 @@ std::optional<ObjectId> Trace::build_wired(const ir::Function& make_model) {
   root_ = &make_model;
   budget_ = kMaxBuilt;
   active_.clear();
-  std::vector<Value> arguments;
+  std::vector<Known> arguments;
   for (const ir::ValueId param : make_model.body.params) {
     const ir::Type& type = make_model.values[param].type;
-    arguments.push_back(parameter(type));
-    if (type.is(TypeKind::Scope)) arguments.back().scope = Scope{++heap_.roots, ""};
+    Value value = parameter(type);
+    if (type.is(TypeKind::Scope)) value.scope = Scope{++heap_.roots, ""};
+    arguments.push_back(new Value(std::move(value)));
   }
-  const Value made = call(make_model, std::move(arguments), nullptr, nullptr);
-  if (made.objects.size() != 1) return std::nullopt;
-  return *made.objects.begin();
+  const Known made = call(make_model, std::move(arguments), nullptr, nullptr);
+  if (made->objects.size() != 1) return std::nullopt;
+  return *made->objects.begin();
 }
 
 ObjectId Trace::build_callback(const std::string& name, ObjectId model) {
   const auto id = ObjectId(heap_.objects.size());
-  heap_.objects.push_back({name, {++heap_.roots, ""}, {}, {}});
-  heap_.objects[id].members["model"].objects = {model};
+  heap_.objects.push_back({.name = name, .scope = {++heap_.roots, ""}});
+  heap_.objects[id].members["model"].value = new Value(Value::object(model));
   return id;
 }
 
-Value Trace::construct(const ir::Op& op, Frame& frame) {
+Known Trace::construct(const ir::Op& op, Frame& frame) {
   const ir::ObjectInfo* info = find_object(op.name);
   const ir::Function* constructor = info != nullptr ? find(info->constructor) : nullptr;
   // Data has no weights and is not followed.
-  if (constructor == nullptr) return joined_operands(op, frame);
+  if (constructor == nullptr) return new Value(joined_operands(op, frame));
   if (nested_ == kMaxNested) {
     findings.has_error = true;
     findings.cut.insert(root_->loc.span);
-    return Value::unknown();
+    return unknown_;
   }
-  Value made;
   const auto id = ObjectId(heap_.objects.size());
-  heap_.objects.push_back({op.name, {}, {}, {}});
-  made.objects = {id};
-  std::vector<Value> arguments = {made};
-  for (const ir::ValueId operand : op.operands) arguments.push_back(use(operand, frame));
-  const bool has_scope = arguments.size() > 1 && arguments[1].scope;
+  heap_.objects.push_back({.name = op.name});
+  const Known made = new Value(Value::object(id));
+  std::vector<Known> arguments;
+  arguments.reserve(1 + op.operands.size());
+  arguments.push_back(made);
+  for (const ir::ValueId operand : op.operands) arguments.push_back(known(operand, frame));
+  const bool has_scope = arguments.size() > 1 && arguments[1]->scope;
   heap_.objects[id].span = user_span(op, frame);
-  heap_.objects[id].scope = has_scope ? *arguments[1].scope : Scope{++heap_.roots, ""};
+  heap_.objects[id].scope = has_scope ? *arguments[1]->scope : Scope{++heap_.roots, ""};
   for (size_t i = 1; i < arguments.size() && i < constructor->body.params.size(); ++i) {
     const ir::Value& param = constructor->values[constructor->body.params[i]];
-    heap_.objects[id].members["$" + param.name] = arguments[i];
+    heap_.objects[id].params[param.name] = arguments[i];
   }
   // Blocks nest: the one of the same declaration within it is built by another call.
   const bool was_active = active_.erase(constructor) != 0;
@@ -178,36 +178,37 @@ std::optional<int64_t> Trace::size_of(ir::DimId id, const Frame& constructor) co
   return size ? std::optional(std::get<int64_t>(*size)) : std::nullopt;
 }
 
-Value Trace::made_weight(const ir::Op& op, Frame& frame) {
+Known Trace::made_weight(const ir::Op& op, Frame& frame) {
   const Value& scope = use(op.operands[0], frame);
-  const Value& initial = use(op.operands[1], frame);
-  if (initial.is_none) return initial;
-  if (op.kind == OpKind::MakeBuffer) return Value::varying();
-  if (!scope.scope) return Value::unknown();
-  const Scope place = scope.scope->below(op.name);
+  const Known& initial = known(op.operands[1], frame);
+  if (initial->is_none) return initial;
+  if (op.kind == OpKind::MakeBuffer) return varying_;
+  if (!scope.scope) return unknown_;
+  Scope place = scope.scope->below(op.name);
   // A weight whose initial value is another weight is that weight.
-  if (!initial.weights.empty()) {
-    for (const WeightUse& tied : initial.weights) heap_.weights[tied.weight].places.push_back(place);
+  if (!initial->weights.empty()) {
+    for (const WeightUse& tied : initial->weights) heap_.weights[tied.weight].places.push_back(place);
     return initial;
   }
   Value made;
-  const auto [known, is_new] = heap_.weight_at.try_emplace({place.root, place.path}, WeightId(heap_.weights.size()));
-  made.weights = {{known->second, place, op.loc.span}};
+  const auto [at, is_new] = heap_.weight_at.try_emplace(place, WeightId(heap_.weights.size()));
+  made.weights.push_back({at->second, place, op.loc.span});
   if (is_new) {
-    heap_.weights.push_back({{place}});
+    Weight& weight = heap_.weights.emplace_back();
+    weight.places.push_back(std::move(place));
     const ir::Type& type = frame.function->values[op.results[0]].type;
     const std::vector<ir::DimId>& dims = (type.is(TypeKind::Option) ? type.fields[0].type : type).dims;
-    heap_.weights.back().rank = dims.size();
-    heap_.weights.back().is_sure = unsure_ == 0 && !initial.may_be_none;
-    for (const ir::DimId dim : dims) heap_.weights.back().sizes.push_back(size_of(dim, frame));
+    weight.rank = dims.size();
+    weight.is_sure = unsure_ == 0 && !initial->may_be_none;
+    for (const ir::DimId dim : dims) weight.sizes.push_back(size_of(dim, frame));
   }
   made.varies = true;
-  return made;
+  return new Value(std::move(made));
 }
 
 Value Trace::made_optimizer(const ir::Op& op, Frame& frame) {
   const auto id = OwnerId(heap_.owners.size());
-  const Value weights = use(op.operands[2], frame);
+  const Value& weights = use(op.operands[2], frame);
   Owner owner;
   owner.name = op.name;
   owner.span = op.loc.span;
@@ -245,13 +246,13 @@ Value Trace::made_optimizer(const ir::Op& op, Frame& frame) {
 void Trace::made_metric(const ir::Op& op, Frame& frame) {
   const ir::Function* make = find(op.text("make"));
   if (make == nullptr) return;
-  const Value owner = use(op.operands[0], frame);
-  const Value metric = call(*make, {owner}, &frame, &op);
-  for (const ObjectId id : owner.objects) heap_.objects[id].members[op.name] = metric;
+  const Known owner = known(op.operands[0], frame);
+  const Known metric = call(*make, {owner}, &frame, &op);
+  for (const ObjectId id : owner->objects) heap_.objects[id].members[op.name].value = metric;
 }
 
 Value Trace::chosen_by_pattern(const ir::Op& op, Frame& frame) {
-  const Value scope = use(op.operands[0], frame);
+  const Value& scope = use(op.operands[0], frame);
   if (!scope.scope) return {};
   Pattern found{op.loc.span, op.text("pattern"), root_->owner, heap_.weights_at(*scope.scope, {}), true, false, "", 0};
   if (const ir::Function* init = find(op.text("fn"))) {
@@ -295,20 +296,18 @@ void Trace::note_groups(const ir::Op& op, const Groups& groups, const Value& wei
 }
 
 // Members of a constructor's own object that are made later are not asked for by its code.
-Value Trace::member(const ir::Op& op, Frame& frame) {
+Known Trace::member(const ir::Op& op, Frame& frame) {
   const Value& base = use(op.operands[0], frame);
-  if (base.objects.empty()) return base.is_unknown ? Value::unknown() : Value::varying();
-  if (op.kind == OpKind::ReadBuffer) return Value::varying();
-  static const Value kUnknown = Value::unknown();
-  const auto member_of = [&](ObjectId id) -> const Value& {
-    const auto known = heap_.objects[id].members.find(op.name);
-    return known == heap_.objects[id].members.end() ? kUnknown : known->second;
+  if (base.objects.empty()) return base.is_unknown ? unknown_ : varying_;
+  if (op.kind == OpKind::ReadBuffer) return varying_;
+  const auto member_of = [&](ObjectId id) -> const Known& {
+    const Known* known = heap_.objects[id].find(op.name);
+    return known != nullptr ? *known : unknown_;
   };
-  std::optional<Value> joined;
-  for (size_t i = 1; i < base.objects.size(); ++i)
-    joined = join(joined ? *joined : member_of(base.objects[0]), member_of(base.objects[i]));
-  const Value& value = joined ? *joined : member_of(base.objects[0]);
-  return op.kind == OpKind::ReadParam ? read_weight(value, op, frame) : value;
+  Known value = member_of(base.objects[0]);
+  for (size_t i = 1; i < base.objects.size(); ++i) value = new Value(join(*value, *member_of(base.objects[i])));
+  const bool is_read = op.kind == OpKind::ReadParam && !value->is_none && !value->is_unknown;
+  return is_read ? Known(new Value(read_weight(*value, op, frame))) : value;
 }
 
 void Trace::freeze(const ir::Op& op, Frame& frame) {
@@ -327,7 +326,6 @@ void Trace::freeze(const ir::Op& op, Frame& frame) {
 }
 
 Value Trace::read_weight(const Value& weight, const ir::Op& op, const Frame& frame) {
-  if (weight.is_none || weight.is_unknown) return weight;
   Value value = Value::varying();
   value.weights = weight.weights;
   for (const WeightUse& use : weight.weights) {
@@ -360,8 +358,8 @@ std::vector<WeightUse> Trace::weights_in(const Value& value, Span span) const {
   for (const ObjectId id : value.objects) {
     for (const WeightUse& one : heap_.weights_at(heap_.objects[id].scope, span)) found.push_back(one);
   }
-  for (const Value& part : value.parts) {
-    for (const WeightUse& one : weights_in(part, span)) found.push_back(one);
+  for (const Known& part : value.parts) {
+    for (const WeightUse& one : weights_in(*part, span)) found.push_back(one);
   }
   return found;
 }

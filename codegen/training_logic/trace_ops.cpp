@@ -40,72 +40,69 @@ bool is_lost_share(const Value& term, const Value& other) {
   });
 }
 
-/// `value` as what a type says it is: its parts hang on all that it hangs on.
-Value shaped(const Value& whole, const ir::Type& type, const Cut& cut) {
-  Value value = whole;
-  if (type.is_tensor() && !is_floating(type)) value = severed(std::move(value), cut);
-  if (type.is(TypeKind::Tuple) || type.is(TypeKind::List) || type.is(TypeKind::Record)) {
-    value.is_uniform = type.is(TypeKind::List);
-    for (const ir::Field& field : type.fields) value.parts.push_back(shaped(whole, field.type, cut));
-    value.paths.clear();
-    value.reached.clear();
-  }
+/// `value` as what a type says it is: its parts hang on all that it hangs on. `cut` tells what cuts, where something does.
+Value shaped(Value value, const ir::Type& type, const auto& cut) {
+  if (type.is_tensor() && !is_floating(type)) return severed(std::move(value), cut());
+  if (!type.is(TypeKind::Tuple) && !type.is(TypeKind::List) && !type.is(TypeKind::Record)) return value;
+  std::vector<Known> parts;
+  for (const ir::Field& field : type.fields) parts.push_back(new Value(shaped(value, field.type, cut)));
+  value.is_uniform = type.is(TypeKind::List);
+  value.parts = std::move(parts);
+  value.paths.clear();
+  value.reached.clear();
   return value;
 }
 
 }  // namespace
 
-Value Trace::value_of(const ir::Op& op, Frame& frame) {
+Known Trace::value_of(const ir::Op& op, Frame& frame) {
   const auto operand = [&](size_t i) -> const Value& { return use(op.operands[i], frame); };
   switch (op.kind) {
     case OpKind::Member:
     case OpKind::ReadParam:
     case OpKind::ReadBuffer: return member(op, frame);
     case OpKind::SetMember: {
-      for (const ObjectId id : operand(0).objects) {
-        heap_.objects[id].members[op.name] = operand(1);
-        heap_.objects[id].spans[op.name] = op.loc.span;
-      }
-      return {};
+      for (const ObjectId id : operand(0).objects)
+        heap_.objects[id].members[op.name] = {known(op.operands[1], frame), op.loc.span};
+      return nothing_;
     }
     case OpKind::Place:
     case OpKind::PlaceElement:
     case OpKind::ScopeOf:
-    case OpKind::TestRoot: return place(op, frame);
+    case OpKind::TestRoot: return new Value(place(op, frame));
     case OpKind::Construct: return construct(op, frame);
     case OpKind::MakeWeight:
     case OpKind::MakeBuffer: return made_weight(op, frame);
-    case OpKind::MakeOptimizer: return made_optimizer(op, frame);
+    case OpKind::MakeOptimizer: return new Value(made_optimizer(op, frame));
     case OpKind::MakeGroup: {
       Value value;
       value.group = &op;
-      return value;
+      return new Value(std::move(value));
     }
-    case OpKind::MakeInit: return chosen_by_pattern(op, frame);
+    case OpKind::MakeInit: return new Value(chosen_by_pattern(op, frame));
     case OpKind::WeightsAt:
     case OpKind::WeightsOfOptimizer:
-    case OpKind::JoinWeights: return weights(op, frame);
+    case OpKind::JoinWeights: return new Value(weights(op, frame));
     case OpKind::CallFn:
     case OpKind::CallMethod: return call_op(op, frame);
     case OpKind::CallValue: return call_value(op, frame);
-    case OpKind::MakeMetric: made_metric(op, frame); return {};
-    case OpKind::CallMetric: called_metric(op, frame); return Value::varying();
-    case OpKind::HostOp: return host(op, frame);
-    case OpKind::Choose: return join(operand(1), operand(2));
+    case OpKind::MakeMetric: made_metric(op, frame); return nothing_;
+    case OpKind::CallMetric: called_metric(op, frame); return varying_;
+    case OpKind::HostOp: return new Value(host(op, frame));
+    case OpKind::Choose: return new Value(join(operand(1), operand(2)));
     case OpKind::Convert: {
-      Value value = operand(0);
-      if (value.parts.empty() || !frame.function->values[op.results[0]].type.is_tensor()) return value;
-      return joined_operands(op, frame);
+      const bool is_kept = operand(0).parts.empty() || !frame.function->values[op.results[0]].type.is_tensor();
+      return is_kept ? known(op.operands[0], frame) : Known(new Value(joined_operands(op, frame)));
     }
-    case OpKind::LoadWeights: freeze(op, frame); return {};
+    case OpKind::LoadWeights: freeze(op, frame); return nothing_;
     case OpKind::CheckShape:
-    case OpKind::CheckResult: return operand(0);
+    case OpKind::CheckResult: return known(op.operands[0], frame);
     case OpKind::ListOf:
     case OpKind::TupleOf:
     case OpKind::RecordOf: {
       Value value;
-      for (const ir::ValueId id : op.operands) value.parts.push_back(use(id, frame));
-      return value;
+      for (const ir::ValueId id : op.operands) value.parts.push_back(known(id, frame));
+      return new Value(std::move(value));
     }
     case OpKind::ListGet:
     case OpKind::TupleGet:
@@ -115,53 +112,61 @@ Value Trace::value_of(const ir::Op& op, Frame& frame) {
     case OpKind::InList:
     case OpKind::ListLength:
     case OpKind::ShapeOf:
-    case OpKind::SizeOf: return severed(read_on_host(op, frame), {user_span(op, frame), "`item`", false});
+    case OpKind::SizeOf: return new Value(severed(read_on_host(op, frame), {user_span(op, frame), "`item`", false}));
     case OpKind::ReadHparam:
     case OpKind::ReadContext:
     case OpKind::ReadSeries:
     case OpKind::Due:
     case OpKind::Interpolate:
-    case OpKind::Overfit: return Value::varying();
-    case OpKind::Unknown: findings.has_error = true; return Value::unknown();
-    default: return library(op, frame);
+    case OpKind::Overfit: return varying_;
+    case OpKind::Unknown: findings.has_error = true; return unknown_;
+    default: return new Value(library(op, frame));
   }
 }
 
-Value Trace::call_op(const ir::Op& op, Frame& frame) {
+Known Trace::call_op(const ir::Op& op, Frame& frame) {
   const ir::Function* function = find(op.name);
-  std::vector<Value> arguments;
-  for (const ir::ValueId id : op.operands) arguments.push_back(use(id, frame));
-  const bool has_object = op.kind != OpKind::CallMethod || !arguments[0].objects.empty();
+  std::vector<Known> arguments;
+  arguments.reserve(op.operands.size());
+  for (const ir::ValueId id : op.operands) arguments.push_back(known(id, frame));
+  const bool has_object = op.kind != OpKind::CallMethod || !arguments[0]->objects.empty();
   if (function == nullptr || !has_object) {
     findings.has_error = findings.has_error || function == nullptr;
-    return Value::unknown();
+    return unknown_;
   }
   // With `reduction = none` a loss takes what it takes else.
-  if (const Id loss = function->is_library ? library::written_loss(op.name) : Id::None; loss != Id::None) {
+  const Id loss = function->is_library ? library::written_loss(op.name) : Id::None;
+  if (loss != Id::None) {
     look_at_activation(loss, op, frame);
-    arguments[0].activation = {};
+    Value taken = *arguments[0];
+    taken.activation = {};
+    arguments[0] = new Value(std::move(taken));
   }
-  if (op.kind == OpKind::CallFn || arguments[0].objects.size() == 1) {
-    Value value = call(*function, std::move(arguments), &frame, &op);
-    if (function->is_library && value.loss == Id::None) value.loss = library::written_loss(op.name);
-    return value;
+  if (op.kind == OpKind::CallFn || arguments[0]->objects.size() == 1) {
+    Known result = call(*function, std::move(arguments), &frame, &op);
+    if (loss == Id::None || result->loss != Id::None) return result;
+    Value value = *result;
+    value.loss = loss;
+    return new Value(std::move(value));
   }
-  std::optional<Value> result;
-  const std::vector<ObjectId> objects = arguments[0].objects;
-  for (const ObjectId id : objects) {
-    arguments[0].objects = {id};
-    const Value one = call(*function, arguments, &frame, &op);
-    result = result ? join(*result, one) : one;
+  Known result;
+  const Known all = arguments[0];
+  for (const ObjectId id : all->objects) {
+    Value object = *all;
+    object.objects = {id};
+    arguments[0] = new Value(std::move(object));
+    const Known one = call(*function, arguments, &frame, &op);
+    result = result ? Known(new Value(join(*result, *one))) : one;
   }
-  return *result;
+  return result;
 }
 
-Value Trace::element(const ir::Op& op, Frame& frame) {
+Known Trace::element(const ir::Op& op, Frame& frame) {
   const Value& base = use(op.operands[0], frame);
   if (base.parts.empty()) {
     Value whole;
     depend(whole, base);
-    return whole;
+    return new Value(std::move(whole));
   }
   std::optional<size_t> at;
   if (op.kind == OpKind::RecordGet) {
@@ -178,8 +183,8 @@ Value Trace::element(const ir::Op& op, Frame& frame) {
       at = size_t(*known < 0 ? *known + int64_t(base.parts.size()) : *known);
   }
   if (at && *at < base.parts.size()) return base.parts[*at];
-  Value any = base.parts[0];
-  for (const Value& part : base.parts) any = join(any, part);
+  Known any = base.parts[0];
+  for (const Known& part : base.parts) any = new Value(join(*any, *part));
   return any;
 }
 
@@ -211,6 +216,7 @@ Value Trace::host(const ir::Op& op, Frame& frame) {
 Value Trace::library(const ir::Op& op, Frame& frame) {
   const library::Function& function = library::info(op.function);
   Operands operands;
+  operands.reserve(op.operands.size());
   for (const ir::ValueId id : op.operands) operands.push_back(&use(id, frame));
   if (op.function == Id::EmaUpdate && !operands.empty()) {
     for (const WeightUse& one : weights_in(*operands[0], op.loc.span)) {
@@ -236,16 +242,16 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
     }
   }
   const Span span = user_span(op, frame);
-  const Cut cut{span, shown(op), op.function == Id::StopGrad};
-  if (function.gradient == Gradient::Stops) value = severed(std::move(value), cut);
+  const auto cut = [&] { return Cut{span, shown(op), op.function == Id::StopGrad}; };
+  if (function.gradient == Gradient::Stops) value = severed(std::move(value), cut());
   if (function.rearranges && !operands.empty()) {
     const Value& first = *operands[0];
     value.leaves = first.leaves;
     value.is_uniform_draw = first.is_uniform_draw;
     value.activation = first.activation;
-    for (const Value& part : first.parts)
+    for (const Known& part : first.parts)
       value.activation =
-          part.activation.function == first.parts[0].activation.function ? part.activation : Activation{};
+          part->activation.function == first.parts[0]->activation.function ? part->activation : Activation{};
   }
   // Probabilities that are only scaled are no logits yet, and scores no probabilities.
   const auto is_number = [&](size_t i) { return !frame.function->values[op.operands[i]].type.is_tensor(); };
@@ -279,18 +285,19 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
   }
   look_at_randomness(op, operands, value, frame);
   if (function.is_of_batch && is_train_step()) findings.statistics.push_back(span);
-  return shaped(value, frame.function->values[op.results[0]].type, cut);
+  return shaped(std::move(value), frame.function->values[op.results[0]].type, cut);
 }
 
 void Trace::called_metric(const ir::Op& op, Frame& frame) {
   const ir::Function* update = find(op.text("fn"));
-  std::vector<Value> arguments;
-  for (const ir::ValueId operand : op.operands) arguments.push_back(use(operand, frame));
-  for (const ObjectId id : Value(arguments[0]).objects) {
+  std::vector<Known> arguments;
+  for (const ir::ValueId operand : op.operands) arguments.push_back(known(operand, frame));
+  const Known owner = arguments[0];
+  for (const ObjectId id : owner->objects) {
     findings.metrics.push_back({user_span(op, frame), root_, id, op.name});
-    const auto made = heap_.objects[id].members.find(op.name);
-    if (update == nullptr || made == heap_.objects[id].members.end()) continue;
-    arguments[0] = made->second;
+    const Known* made = heap_.objects[id].find(op.name);
+    if (update == nullptr || made == nullptr) continue;
+    arguments[0] = *made;
     call(*update, arguments, &frame, &op);
   }
 }
@@ -398,7 +405,7 @@ void Trace::update(const ir::Op& op, Frame& frame) {
     findings.updates.push_back(std::move(found));
     return;
   }
-  const Value optimizer = use(op.operands[1], frame);
+  const Value& optimizer = use(op.operands[1], frame);
   if (!optimizer.optimizer) {
     findings.has_error = true;
     return;
@@ -418,7 +425,7 @@ void Trace::update(const ir::Op& op, Frame& frame) {
 
 void Trace::trainer(const ir::Op& op, Frame& frame) {
   for (const ir::ValueId id : op.operands) {
-    const Value operand = use(id, frame);
+    const Value& operand = use(id, frame);
     if (!operand.optimizer) continue;
     Owner& owner = heap_.owners[*operand.optimizer];
     use_gradients(op, *operand.optimizer);
@@ -430,7 +437,7 @@ void Trace::trainer(const ir::Op& op, Frame& frame) {
       owner.prepared = op.loc.span;
     }
   }
-  for (const ir::ValueId result : op.results) frame.values[result] = Value::varying();
+  for (const ir::ValueId result : op.results) frame.values[result] = varying_;
 }
 
 Trace::Gradients Trace::Gradients::join(const Gradients& left, const Gradients& right) {

@@ -1,6 +1,7 @@
 #include "codegen/training_logic/training_logic.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "codegen/training_logic/rules.h"
@@ -80,7 +81,8 @@ class Checker {
     // Which model one makes is known once it is followed.
     for (const ir::Function* make : std::exchange(makes_, {})) {
       trace_.start_anew();
-      if (const auto model = trace_.build_wired(*make)) makes_of_[heap_.objects[*model].name].push_back(make);
+      if (const auto model = trace_.build_wired(*make))
+        makes_of_[std::string(heap_.objects[*model].name)].push_back(make);
     }
     return makes_of_[info.name];
   }
@@ -229,8 +231,11 @@ class Checker {
 
 }  // namespace
 
-void check_training(const ir::Module& module, const check::Program& program, diagnostics::Sink& sink) {
-  Checker(module, program, sink).run();
+std::shared_ptr<const void> check_training(const ir::Module& module, const check::Program& program,
+                                           diagnostics::Sink& sink) {
+  const auto checker = std::make_shared<Checker>(module, program, sink);
+  checker->run();
+  return checker;
 }
 
 }  // namespace ltr::training_logic

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <memory>
+
 #include "codegen/ir/step.h"
 #include "dsl/check/typed.h"
 #include "dsl/diagnostics/sink.h"
@@ -10,7 +12,9 @@ namespace ltr::training_logic {
 /// that losses reach the weights they train, that weights have one optimizer, that no value
 /// outlives an update, that activations are not doubled, that evaluation only evaluates. Sees
 /// through functions, blocks, lists, branches and loops. What hangs on code with an error is left
-/// alone. `fails` tests that `check` found nothing wrong with are decided here.
-void check_training(const ir::Module& module, const check::Program& program, diagnostics::Sink& sink);
+/// alone. `fails` tests that `check` found nothing wrong with are decided here. Returns what it found out on the way, which a
+/// process that soon ends need not take apart.
+std::shared_ptr<const void> check_training(const ir::Module& module, const check::Program& program,
+                                           diagnostics::Sink& sink);
 
 }  // namespace ltr::training_logic

@@ -23,6 +23,14 @@ void add_new(std::vector<T>& into, const std::vector<T>& from) {
 
 }  // namespace
 
+Scope Scope::below(std::string_view name) const {
+  Scope inner{root, {}};
+  inner.path.reserve(path.size() + 1 + name.size());
+  if (!path.empty()) inner.path.append(path) += '.';
+  inner.path += name;
+  return inner;
+}
+
 bool Scope::holds(const Scope& other) const {
   if (root != other.root) return false;
   return path.empty() || other.path == path ||
@@ -34,13 +42,13 @@ std::string Scope::name_of(const Scope& other) const {
 }
 
 bool Value::holds_input() const {
-  return is_of_input || std::any_of(parts.begin(), parts.end(), [](const Value& part) { return part.holds_input(); });
+  return is_of_input || std::any_of(parts.begin(), parts.end(), [](const Known& part) { return part->holds_input(); });
 }
 
 std::optional<Span> Value::held_noise() const {
   if (noise) return noise;
-  for (const Value& part : parts) {
-    if (const auto held = part.held_noise()) return held;
+  for (const Known& part : parts) {
+    if (const auto held = part->held_noise()) return held;
   }
   return std::nullopt;
 }
@@ -63,7 +71,7 @@ bool Value::same_as(const Value& other) const {
          objects == other.objects && optimizer == other.optimizer && weights.size() == other.weights.size() &&
          same_keys(paths, other.paths) && same_keys(cuts, other.cuts) && parts.size() == other.parts.size() &&
          std::equal(parts.begin(), parts.end(), other.parts.begin(),
-                    [](const Value& a, const Value& b) { return a.same_as(b); });
+                    [](const Known& a, const Known& b) { return a->same_as(*b); });
 }
 
 void depend(Value& into, const Value& from) {
@@ -74,7 +82,7 @@ void depend(Value& into, const Value& from) {
   into.reached.insert(from.reached);
   into.cuts.insert(from.cuts.begin(), from.cuts.end());
   if (!into.lost_term) into.lost_term = from.lost_term;
-  for (const Value& part : from.parts) depend(into, part);
+  for (const Known& part : from.parts) depend(into, *part);
 }
 
 Value join(const Value& left, const Value& right) {
@@ -111,18 +119,18 @@ Value join(const Value& left, const Value& right) {
   add_new(value.closures, right.closures);
   if (left.optimizer == right.optimizer) value.optimizer = left.optimizer;
   value.is_unknown = value.is_unknown || left.optimizer != right.optimizer;
-  if (left.scope && right.scope && left.scope->root == right.scope->root && left.scope->path == right.scope->path)
-    value.scope = left.scope;
+  if (left.scope == right.scope) value.scope = left.scope;
   if (left.parts.size() == right.parts.size() && left.is_uniform == right.is_uniform) {
     value.is_uniform = left.is_uniform;
-    for (size_t i = 0; i < left.parts.size(); ++i) value.parts.push_back(join(left.parts[i], right.parts[i]));
+    for (size_t i = 0; i < left.parts.size(); ++i)
+      value.parts.push_back(new Value(join(*left.parts[i], *right.parts[i])));
   } else {
     // Lists of different lengths: any element may be any of them.
-    std::optional<Value> any;
+    Known any;
     for (const Value* side : {&left, &right}) {
-      for (const Value& part : side->parts) any = any ? join(*any, part) : part;
+      for (const Known& part : side->parts) any = any ? Known(new Value(join(*any, *part))) : part;
     }
-    value.parts.push_back(*any);
+    if (any) value.parts.push_back(std::move(any));
     value.is_uniform = true;
   }
   return value;
@@ -137,19 +145,20 @@ Value severed(Value value, const Cut& cut) {
   value.paths.clear();
   value.leaves.clear();
   value.reached.clear();
-  for (Value& part : value.parts) part = severed(std::move(part), cut);
+  for (Known& part : value.parts) part = new Value(severed(*part, cut));
   return value;
 }
 
-void rename(Value& value, Snapshot from, VersionId to) {
-  const auto renamed = [&](Snapshot one) { return one == from ? Snapshot{one.owner, to} : one; };
+Value renamed(Value value, Snapshot from, VersionId to) {
+  const auto now = [&](Snapshot one) { return one == from ? Snapshot{one.owner, to} : one; };
   boost::container::flat_map<Path, Span> paths;
-  for (const auto& [path, span] : value.paths) paths.emplace(Path{renamed(path.to), renamed(path.through)}, span);
+  for (const auto& [path, span] : value.paths) paths.emplace(Path{now(path.to), now(path.through)}, span);
   value.paths = std::move(paths);
   boost::container::flat_set<Snapshot> leaves;
-  for (const Snapshot& leaf : value.leaves) leaves.insert(renamed(leaf));
+  for (const Snapshot& leaf : value.leaves) leaves.insert(now(leaf));
   value.leaves = std::move(leaves);
-  for (Value& part : value.parts) rename(part, from, to);
+  for (Known& part : value.parts) part = new Value(renamed(*part, from, to));
+  return value;
 }
 
 }  // namespace ltr::training_logic

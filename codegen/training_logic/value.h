@@ -5,6 +5,8 @@
 #include <bit>
 #include <boost/container/flat_map.hpp>
 #include <boost/container/flat_set.hpp>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -77,11 +79,16 @@ struct Scope {
   uint32_t root = 0;
   std::string path;
 
-  Scope below(const std::string& name) const { return {root, path.empty() ? name : path + "." + name}; }
+  Scope below(std::string_view name) const;
   /// Whether `other` is this place or lies below it.
   bool holds(const Scope& other) const;
   /// What people and patterns call the weight at `other`, from this place on.
   std::string name_of(const Scope& other) const;
+
+  bool operator==(const Scope&) const = default;
+  struct Hash {
+    size_t operator()(const Scope& scope) const { return std::hash<std::string>()(scope.path) ^ scope.root; }
+  };
 };
 
 /// One of the tensors that a `weights` stands for, and where it was asked for.
@@ -92,7 +99,11 @@ struct WeightUse {
   bool is_part = false;  ///< of a block that the list, tuple or record holds of which it was asked
 };
 
-struct Value {
+struct Value;
+/// A value that frames, objects and lists share: nobody writes it any more.
+using Known = boost::intrusive_ptr<const Value>;
+
+struct Value : boost::intrusive_ref_counter<Value, boost::thread_unsafe_counter> {
   bool is_unknown = false;  ///< hangs on code that could not be checked: anything may be true of it
   bool varies = false;      ///< hangs on data, buffers, weights or random numbers
   bool is_none = false;
@@ -118,9 +129,10 @@ struct Value {
   std::optional<OwnerId> optimizer;
   const ir::Op* group = nullptr;  ///< of an optimizer: where it is made
   std::optional<Scope> scope;
-  std::vector<Value> parts;  ///< of a tuple, record or list
+  std::vector<Known> parts;  ///< of a tuple, record or list
   bool is_uniform = false;   ///< a list whose elements are all like parts[0]
 
+  Value() = default;
   static Value unknown() {
     Value value;
     value.is_unknown = true;
@@ -129,6 +141,11 @@ struct Value {
   static Value varying() {
     Value value;
     value.varies = true;
+    return value;
+  }
+  static Value object(ObjectId id) {
+    Value value;
+    value.objects = {id};
     return value;
   }
   static Value of(ir::Constant constant) {
@@ -150,7 +167,7 @@ Value join(const Value& left, const Value& right);
 void depend(Value& into, const Value& from);
 /// The value without gradients.
 Value severed(Value value, const Cut& cut);
-/// Weights of version `from` have version `to` now.
-void rename(Value& value, Snapshot from, VersionId to);
+/// The value where weights of version `from` have version `to` now.
+Value renamed(Value value, Snapshot from, VersionId to);
 
 }  // namespace ltr::training_logic
