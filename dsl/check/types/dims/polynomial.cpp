@@ -61,63 +61,82 @@ size_t hash_of(const Atom& atom) {
 
 }  // namespace
 
-void Polynomial::add(const Monomial& monomial, int64_t coefficient) {
+const Polynomial::Terms Polynomial::kNone;
+
+void Polynomial::Sum::add(const Monomial& monomial, int64_t coefficient) {
   if (coefficient == 0 || is_lost()) return;
-  const auto [place, is_new] = terms_.try_emplace(monomial, coefficient);
-  if (!is_new && __builtin_add_overflow(place->second, coefficient, &place->second)) loss_ = Loss::Overflow;
+  const auto [place, is_new] = terms.try_emplace(monomial, coefficient);
+  if (!is_new && __builtin_add_overflow(place->second, coefficient, &place->second)) loss = Loss::Overflow;
   const bool is_least = place->second == INT64_MIN;
-  if (place->second == 0) terms_.erase(place);
+  if (place->second == 0) terms.erase(place);
   // The least number has no opposite, and texts and IR turn the signs of terms. Alone it is a number, the first of all terms.
-  const bool has_number = !terms_.empty() && terms_.begin()->first.empty();
-  if (has_number && terms_.size() == 1) return;
-  if (is_least || (has_number && terms_.begin()->second == INT64_MIN)) loss_ = Loss::Overflow;
-  if (terms_.size() > kMostTerms) loss_ = Loss::TooManyTerms;
+  const bool has_number = !terms.empty() && terms.begin()->first.empty();
+  if (has_number && terms.size() == 1) return;
+  if (is_least || (has_number && terms.begin()->second == INT64_MIN)) loss = Loss::Overflow;
+  if (terms.size() > kMostTerms) loss = Loss::TooManyTerms;
 }
 
-Polynomial::Polynomial(int64_t constant) { add({}, constant); }
+void Polynomial::Sum::add(const Terms& others) {
+  for (const auto& [monomial, coefficient] : others) add(monomial, coefficient);
+}
+
+Polynomial::Polynomial(Sum sum) {
+  if (!sum.terms.empty() || sum.is_lost()) sum_ = new Sum(std::move(sum));
+}
+
+Polynomial::Polynomial(int64_t constant) {
+  if (constant == 0) return;
+  auto* const sum = new Sum;
+  sum->terms.try_emplace({}, constant);
+  sum_ = sum;
+}
 
 Polynomial Polynomial::atom(AtomId id) {
+  auto* const sum = new Sum;
+  sum->terms.try_emplace(Monomial{{id, 1}}, 1);
   Polynomial result;
-  result.terms_.try_emplace(Monomial{{id, 1}}, 1);
+  result.sum_ = sum;
   return result;
 }
 
 Polynomial Polynomial::of(Terms terms) {
-  Polynomial result;
-  for (const auto& [monomial, coefficient] : terms) result.add(monomial, coefficient);
-  return result;
+  Sum sum;
+  sum.add(terms);
+  return Polynomial(std::move(sum));
 }
 
 Polynomial Polynomial::overflow() {
-  Polynomial result;
-  result.loss_ = Loss::Overflow;
-  return result;
+  Sum sum;
+  sum.loss = Loss::Overflow;
+  return Polynomial(std::move(sum));
 }
 
 std::optional<int64_t> Polynomial::constant() const {
   if (is_lost()) return std::nullopt;
-  if (terms_.empty()) return 0;
-  if (terms_.size() == 1 && terms_.begin()->first.empty()) return terms_.begin()->second;
+  const Terms& all = terms();
+  if (all.empty()) return 0;
+  if (all.size() == 1 && all.begin()->first.empty()) return all.begin()->second;
   return std::nullopt;
 }
 
 std::optional<AtomId> Polynomial::single_atom() const {
-  if (terms_.size() != 1) return std::nullopt;
-  const auto& [monomial, coefficient] = *terms_.begin();
+  if (terms().size() != 1) return std::nullopt;
+  const auto& [monomial, coefficient] = *terms().begin();
   if (coefficient != 1 || monomial.size() != 1 || monomial[0].second != 1) return std::nullopt;
   return monomial[0].first;
 }
 
 std::vector<std::pair<Monomial, int64_t>> Polynomial::written_terms() const {
-  std::vector<std::pair<Monomial, int64_t>> terms(terms_.begin(), terms_.end());
-  std::stable_sort(terms.begin(), terms.end(),
+  std::vector<std::pair<Monomial, int64_t>> written(terms().begin(), terms().end());
+  std::stable_sort(written.begin(), written.end(),
                    [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
-  return terms;
+  return written;
 }
 
 std::vector<AtomId> Polynomial::atoms() const {
+  if (const auto id = single_atom()) return {*id};
   std::vector<AtomId> found;
-  for (const auto& [monomial, coefficient] : terms_) {
+  for (const auto& [monomial, coefficient] : terms()) {
     for (const auto& [atom, power] : monomial) found.push_back(atom);
   }
   std::ranges::sort(found);
@@ -126,38 +145,45 @@ std::vector<AtomId> Polynomial::atoms() const {
 }
 
 Polynomial operator+(const Polynomial& a, const Polynomial& b) {
-  Polynomial result = a;
-  if (!result.is_lost()) result.loss_ = b.loss_;
-  for (const auto& [monomial, coefficient] : b.terms_) result.add(monomial, coefficient);
-  return result;
+  if (!a.sum_ && !b.is_lost()) return b;
+  if (!b.sum_) return a;
+  Polynomial::Sum sum;
+  if (a.sum_) sum = *a.sum_;
+  if (!sum.is_lost()) sum.loss = b.loss();
+  sum.add(b.terms());
+  return Polynomial(std::move(sum));
 }
 
 Polynomial operator-(const Polynomial& a, const Polynomial& b) {
-  Polynomial result = a;
-  if (!result.is_lost()) result.loss_ = b.loss_;
-  for (const auto& [monomial, coefficient] : b.terms_) {
-    if (!result.is_lost() && coefficient == INT64_MIN) result.loss_ = Polynomial::Loss::Overflow;
-    if (result.is_lost()) break;
-    result.add(monomial, -coefficient);
+  if (!b.sum_) return a;
+  Polynomial::Sum sum;
+  if (a.sum_) sum = *a.sum_;
+  if (!sum.is_lost()) sum.loss = b.loss();
+  for (const auto& [monomial, coefficient] : b.terms()) {
+    if (!sum.is_lost() && coefficient == INT64_MIN) sum.loss = Polynomial::Loss::Overflow;
+    if (sum.is_lost()) break;
+    sum.add(monomial, -coefficient);
   }
-  return result;
+  return Polynomial(std::move(sum));
 }
 
 Polynomial operator*(const Polynomial& a, const Polynomial& b) {
-  Polynomial result;
-  result.loss_ = a.is_lost() ? a.loss_ : b.loss_;
-  for (const auto& [left, left_coefficient] : a.terms_) {
-    for (const auto& [right, right_coefficient] : b.terms_) {
+  if (a.is_one() && !b.is_lost()) return b;
+  if (b.is_one() && !a.is_lost()) return a;
+  Polynomial::Sum sum;
+  sum.loss = a.is_lost() ? a.loss() : b.loss();
+  for (const auto& [left, left_coefficient] : a.terms()) {
+    for (const auto& [right, right_coefficient] : b.terms()) {
       int64_t coefficient = 0;
-      if (result.is_lost()) return result;
+      if (sum.is_lost()) return Polynomial(std::move(sum));
       if (__builtin_mul_overflow(left_coefficient, right_coefficient, &coefficient)) {
-        result.loss_ = Polynomial::Loss::Overflow;
+        sum.loss = Polynomial::Loss::Overflow;
       } else {
-        result.add(product(left, right), coefficient);
+        sum.add(product(left, right), coefficient);
       }
     }
   }
-  return result;
+  return Polynomial(std::move(sum));
 }
 
 AtomId AtomTable::variable(const std::string& name, uint32_t key, bool is_hparam, bool is_data, bool is_binder) {

@@ -2,6 +2,8 @@
 
 #include <boost/container/flat_map.hpp>
 #include <boost/container/small_vector.hpp>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -18,7 +20,7 @@ using AtomId = uint32_t;
 using Monomial = boost::container::small_vector<std::pair<AtomId, int>, 2>;
 
 /// An integer polynomial over atoms in normal form: no zero coefficients, monomials sorted. Equal
-/// polynomials compare equal, which is how dims are compared.
+/// polynomials compare equal, which is how dims are compared. Copies share their terms, which nobody writes.
 class Polynomial {
  public:
   Polynomial() = default;
@@ -34,7 +36,7 @@ class Polynomial {
   /// The atom, if this is one atom alone.
   std::optional<AtomId> single_atom() const;
   bool is_one() const { return constant() == 1; }
-  const Terms& terms() const { return terms_; }
+  const Terms& terms() const { return sum_ ? sum_->terms : kNone; }
   /// As people write them: the highest degree first, the constant last.
   std::vector<std::pair<Monomial, int64_t>> written_terms() const;
   std::vector<AtomId> atoms() const;
@@ -45,8 +47,8 @@ class Polynomial {
     TooManyTerms,  ///< more than `kMostTerms`
   };
   static constexpr size_t kMostTerms = 1000;
-  Loss loss() const { return loss_; }
-  bool is_lost() const { return loss_ != Loss::None; }
+  Loss loss() const { return sum_ ? sum_->loss : Loss::None; }
+  bool is_lost() const { return loss() != Loss::None; }
   /// A number that does not fit.
   static Polynomial overflow();
 
@@ -54,14 +56,25 @@ class Polynomial {
   friend Polynomial operator-(const Polynomial& a, const Polynomial& b);
   /// Multiplies without looking into quotients; `AtomTable::multiply` also cancels them.
   friend Polynomial operator*(const Polynomial& a, const Polynomial& b);
-  bool operator==(const Polynomial& other) const = default;
-  bool operator<(const Polynomial& other) const { return terms_ < other.terms_; }
+  bool operator==(const Polynomial& other) const {
+    return sum_ == other.sum_ || (loss() == other.loss() && terms() == other.terms());
+  }
+  bool operator<(const Polynomial& other) const { return terms() < other.terms(); }
 
  private:
-  void add(const Monomial& monomial, int64_t coefficient);
+  /// One that is being made, or that is shared. A compilation is in one thread.
+  struct Sum : boost::intrusive_ref_counter<Sum, boost::thread_unsafe_counter> {
+    Terms terms;
+    Loss loss = Loss::None;
 
-  Terms terms_;
-  Loss loss_ = Loss::None;
+    bool is_lost() const { return loss != Loss::None; }
+    void add(const Monomial& monomial, int64_t coefficient);
+    void add(const Terms& others);
+  };
+  explicit Polynomial(Sum sum);
+  static const Terms kNone;
+
+  boost::intrusive_ptr<const Sum> sum_;  ///< null: 0
 };
 
 /// What an atom is. `Variable` is a name of the program, `Unknown` a `?` or a power whose exponent is no number yet, `List` a
