@@ -89,8 +89,9 @@ void check_whole(Compilation& compilation) {
   timed(compilation, "logic", [&] {
     lower::Options options = lower_options(compilation);
     options.has_errors = compilation.sink->has_errors();
-    const ir::Module module = lower::lower_for_analysis(*compilation.program, compilation.sources, options);
-    training_logic::check_training(module, *compilation.program, *compilation.sink);
+    compilation.analyzed = lower::lower_for_analysis(*compilation.program, compilation.sources, options);
+    compilation.of_training =
+        training_logic::check_training(*compilation.analyzed, *compilation.program, *compilation.sink);
     return true;
   });
   check_externs(compilation);

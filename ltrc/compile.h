@@ -30,7 +30,9 @@ struct Compilation {
   resolve::Reach reach = resolve::Reach::Mentioned;  ///< of the library
   std::optional<resolve::ModuleGraph> graph;
   std::optional<check::Program> program;
-  size_t check_errors = 0;  ///< of names, types and sizes
+  std::optional<ir::Module> analyzed;       ///< the code of the program that `check_whole` looked at
+  std::shared_ptr<const void> of_training;  ///< what it knows of it
+  size_t check_errors = 0;                  ///< of names, types and sizes
   std::vector<std::pair<std::string, double>> times_ms;
 
   bool has_errors() const { return sink->has_errors(); }

@@ -41,7 +41,13 @@ void take_imported_hparams(Context& cx, const ast::Decl& decl, std::set<const as
 
 Program check(const resolve::ModuleGraph& graph, const source::SourceManager& sources, diagnostics::Sink& sink,
               const DataFiles* files) {
-  Context cx{.sources = sources, .sink = &sink, .graph = graph, .files = files};
+  const std::shared_ptr<Context> held(new Context{.sources = sources, .sink = &sink, .graph = graph, .files = files});
+  Context& cx = *held;
+  const auto finish = [&] {
+    Program program = settle(std::move(cx.program));
+    program.scaffold = held;
+    return program;
+  };
   cx.program.fns.emplace_back();  // Index 0 is no function.
   const resolve::Module& main = graph.modules[0];
   cx.program.name = std::filesystem::path(main.path).stem().string();
@@ -49,7 +55,7 @@ Program check(const resolve::ModuleGraph& graph, const source::SourceManager& so
   std::set<const ast::Experiment*> seen;
   for (const ast::Decl& decl : main.ast.decls) take_imported_hparams(cx, decl, seen);
   for (const ast::Decl& decl : main.ast.decls) {
-    if (sink.is_full()) return settle(std::move(cx.program));
+    if (sink.is_full()) return finish();
     const auto symbol = [&](const ast::Name& name) -> const Symbol* {
       const auto found = main.symbols.find(name.text);
       return found == main.symbols.end() || found->second.decl != &decl ? nullptr : &found->second;
@@ -96,7 +102,7 @@ Program check(const resolve::ModuleGraph& graph, const source::SourceManager& so
   check_unused_names(cx);
   check_crossed_arguments(cx);
   check_joined_layers(cx);
-  return settle(std::move(cx.program));
+  return finish();
 }
 
 Program oblige(Program checked, const std::vector<Requirement>& requirements, const resolve::ModuleGraph& graph,

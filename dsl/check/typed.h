@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -299,6 +300,8 @@ struct Program {
       fact_fields;  ///< by the name of a `let` that holds facts: the fields that are asked for
   AtomTable atoms;
   std::map<AtomId, Expr> sizes_at_start;  ///< how those of hparams and data are read when a run starts
+  /// What else `check` knew: it goes with the program, which is never taken apart where the process ends.
+  std::shared_ptr<const void> scaffold;
 
   /// Null if there is none of this name.
   const Hparam* find_hparam(const std::string& hparam) const {
