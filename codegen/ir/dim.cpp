@@ -206,6 +206,13 @@ class DimReader {
 
 }  // namespace
 
+size_t DimStore::Hash::operator()(const Dim& dim) const {
+  size_t hash = std::hash<std::string_view>()(dim.name);
+  for (const size_t part : {size_t(dim.kind), size_t(dim.number), size_t(dim.left.index), size_t(dim.right.index)})
+    hash = (hash ^ part) * 0x100000001b3;
+  return hash;
+}
+
 DimId DimStore::add(Dim dim) {
   const auto [known, is_new] = known_.emplace(dim, DimId{uint32_t(dims_.size())});
   if (is_new) dims_.push_back(std::move(dim));

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace ltr::ir {
@@ -40,7 +40,7 @@ struct Dim {
   std::string name;
   DimId left;
   DimId right;
-  auto operator<=>(const Dim&) const = default;
+  bool operator==(const Dim&) const = default;
 };
 
 /// The sizes that the types of one module have.
@@ -62,7 +62,10 @@ class DimStore {
 
  private:
   std::vector<Dim> dims_ = {Dim{}};  ///< a `DimId{}` is unknown
-  std::map<Dim, DimId> known_ = {{Dim{}, DimId{}}};
+  struct Hash {
+    size_t operator()(const Dim& dim) const;
+  };
+  std::unordered_map<Dim, DimId, Hash> known_ = {{Dim{}, DimId{}}};
 };
 
 /// `2 * D - 1`, `floor((H - kernel) / 2)`; reads back with `read_dim`.

@@ -18,6 +18,7 @@ namespace node = check::node;
 
 void BodyLowerer::note_written(const ExprIds& args) {
   std::vector<source::Span> spans;
+  spans.reserve(args.size() + 1);  // A method has its object in front of them.
   for (const ExprId arg : args) spans.push_back(at(arg).span);
   b.written(std::move(spans));
 }

@@ -16,6 +16,7 @@ class DimLowerer {
 
   DimId size(const check::Polynomial& size) {
     if (const std::optional<int64_t> known = size.constant()) return dims_.number(*known);
+    if (const std::optional<check::AtomId> alone = size.single_atom()) return atom(atoms_.at(*alone));
     std::optional<DimId> sum;
     for (const auto& [monomial, coefficient] : size.written_terms()) {
       const bool is_negative = coefficient < 0;

@@ -9,11 +9,14 @@ namespace ltr::lower {
 using check::Kind;
 using ir::TypeKind;
 
+ObjectRef::ObjectRef(TypeKind as, std::string called, const check::Object& declared, const check::DataObject* of)
+    : kind(as), name(std::move(called)), object(&declared), data(of) {
+  for (const check::Member& member : declared.members) members.emplace(member.name, &member);
+}
+
 const check::Member* ObjectRef::find_member(const std::string& member) const {
-  for (const check::Member& candidate : object->members) {
-    if (candidate.name == member) return &candidate;
-  }
-  return nullptr;
+  const auto found = members.find(member);
+  return found != members.end() ? found->second : nullptr;
 }
 
 bool ObjectRef::has_param(const std::string& param) const {
@@ -116,6 +119,7 @@ ir::Type Shared::type(const check::Type& type) const {
     case TypeKind::Tensor:
       // Texts are a tensor of bytes, a row for each.
       out.element = type.kind == Kind::Texts ? ir::Element::Str : element_of(type.element);
+      out.dims.reserve(type.dims.size());
       for (const check::Dim& dim : type.dims) {
         out.dims.push_back(dim.group != 0 ? module.dims.leading() : this->dim(dim.size));
       }
@@ -129,6 +133,7 @@ ir::Type Shared::type(const check::Type& type) const {
       break;
     default: break;
   }
+  out.fields.reserve(type.fields.size());
   for (const check::TypeField& field : type.fields) out.fields.push_back({field.name, this->type(field.type)});
   // Field order does not matter in the language, so equal records get one order.
   if (out.is(TypeKind::Record)) {
@@ -194,7 +199,7 @@ void Shared::name_everything() {
   };
   const auto add = [&](Kind kind, TypeKind ir_kind, const std::vector<check::Object>& list) {
     for (size_t i = 0; i < list.size(); ++i) {
-      objects[{kind, check::DeclIndex(i)}] = {ir_kind, unique(list[i].name), &list[i], nullptr};
+      objects[{kind, check::DeclIndex(i)}] = {ir_kind, unique(list[i].name), list[i]};
     }
   };
   // Models first: what the user reads most keeps its name.
@@ -203,10 +208,10 @@ void Shared::name_everything() {
   add(Kind::Metric, TypeKind::Metric, program.metrics);
   for (size_t i = 0; i < program.datas.size(); ++i) {
     const check::DataObject& data = program.datas[i];
-    objects[{Kind::Data, check::DeclIndex(i)}] = {TypeKind::Data, unique(data.object.name), &data.object, &data};
+    objects[{Kind::Data, check::DeclIndex(i)}] = {TypeKind::Data, unique(data.object.name), data.object, &data};
   }
   for (const check::Object& callback : program.callbacks) {
-    callbacks.push_back({TypeKind::Callback, unique(callback.name), &callback, nullptr});
+    callbacks.push_back({TypeKind::Callback, unique(callback.name), callback});
   }
   fn_names.resize(program.fns.size());
   fn_owners.resize(program.fns.size(), nullptr);

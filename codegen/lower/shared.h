@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "codegen/ir/internal_error.h"
@@ -19,6 +21,10 @@ struct ObjectRef {
   std::string name;
   const check::Object* object = nullptr;
   const check::DataObject* data = nullptr;
+  std::unordered_map<std::string_view, const check::Member*> members;
+
+  ObjectRef() = default;
+  ObjectRef(ir::TypeKind as, std::string called, const check::Object& declared, const check::DataObject* of = nullptr);
 
   const check::Member* find_member(const std::string& member) const;
   bool has_param(const std::string& param) const;
