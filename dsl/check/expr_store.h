@@ -11,7 +11,7 @@ namespace ltr::check {
 /// All expressions of a program, and their types.
 class ExprStore {
  public:
-  ExprId add(Expr expr) { return kept_.add({types_.add(std::move(expr.type)), expr.span, std::move(expr.node)}); }
+  ExprId add(Expr&& expr) { return kept_.add({types_.add(std::move(expr.type)), expr.span, std::move(expr.node)}); }
   ExprView operator[](ExprId id) const {
     const Kept& kept = kept_[id];
     return {types_[kept.type], kept.span, kept.node};

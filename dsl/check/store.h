@@ -11,7 +11,7 @@ namespace ltr::check {
 template <class Id, class T>
 class Store {
  public:
-  Id add(T value) {
+  Id add(T&& value) {
     if (size_ % kChunk == 0) {
       chunks_.emplace_back();
       chunks_.back().reserve(kChunk);

@@ -42,7 +42,7 @@ bool is_same(const Type& left, const Type& right) {
 
 }  // namespace
 
-TypeId TypeStore::add(Type type) {
+TypeId TypeStore::add(Type&& type) {
   TypeHasher hasher;
   hasher.add(type);
   const auto [begin, end] = known_.equal_range(hasher.hash());

@@ -16,7 +16,7 @@ struct TypeId {
 /// Types, each of them once: those that differ in nothing, names for messages included, have one id.
 class TypeStore {
  public:
-  TypeId add(Type type);
+  TypeId add(Type&& type);
   const Type& operator[](TypeId id) const { return types_[id]; }
 
  private:

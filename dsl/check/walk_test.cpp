@@ -21,14 +21,14 @@ TEST_CASE("equal types are one; those that differ in what only messages read are
   block.name = "Linear";
   Type other = block;
   other.name = "Conv2d";
-  const TypeId first = types.add(block);
-  CHECK(types.add(block) == first);
-  CHECK_FALSE(types.add(other) == first);
+  const TypeId first = types.add(Type(block));
+  CHECK(types.add(Type(block)) == first);
+  CHECK_FALSE(types.add(Type(other)) == first);
   Type list = Type::of(Kind::List), other_list = list;
   list.fields.push_back({"", block});
   other_list.fields.push_back({"", other});
   CHECK(list == other_list);
-  CHECK_FALSE(types.add(list) == types.add(other_list));
+  CHECK_FALSE(types.add(Type(list)) == types.add(Type(other_list)));
   CHECK(types[first].name == "Linear");
 }
 

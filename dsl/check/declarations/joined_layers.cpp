@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 
 #include "dsl/ast/walk.h"
 #include "dsl/check/declarations/declarations.h"
@@ -13,7 +14,7 @@ namespace ltr::check {
 
 namespace {
 
-using Pair = std::pair<std::string, std::string>;
+using Pair = std::pair<std::string_view, std::string_view>;  // of the tree
 
 /// Where two stand in a row, and the dropout between them, which bends nothing.
 struct RowPlace {
@@ -23,11 +24,11 @@ struct RowPlace {
 
 /// How the code of an object uses the names of its members.
 struct MemberUses {
-  const std::set<std::string>& dropouts;
-  std::map<std::string, size_t> uses;     ///< all but `net.weights`
-  std::map<std::string, size_t> applied;  ///< of those the ones that apply it to something
-  std::map<Pair, size_t> in_a_row;        ///< the second applied to what the first gives
-  std::map<Pair, RowPlace> places;        ///< of the first of these
+  const std::set<std::string_view>& dropouts;
+  std::unordered_map<std::string_view, size_t> uses;     ///< all but `net.weights`
+  std::unordered_map<std::string_view, size_t> applied;  ///< of those the ones that apply it to something
+  std::map<Pair, size_t> in_a_row;                       ///< the second applied to what the first gives
+  std::map<Pair, RowPlace> places;                       ///< of the first of these
 
   void operator()(const ast::Expr& expr) {
     if (const auto* ref = expr.get<ast::NameRef>()) ++uses[ref->name.text];
@@ -43,7 +44,7 @@ struct MemberUses {
   }
   void operator()(const auto& node) { ast::for_each_child(node, *this); }
 
-  bool is_only_applied(const std::string& name) const {
+  bool is_only_applied(std::string_view name) const {
     return uses.contains(name) && applied.contains(name) && uses.at(name) == applied.at(name);
   }
   bool are_only_in_a_row(const Pair& pair) const {
@@ -93,7 +94,7 @@ class Joined {
   Joined(Context& cx, uint32_t module, const ast::Decl& decl) : cx_(cx), module_(module), decl_(decl) {}
 
   void look_at(const std::vector<ast::Item>& items) {
-    std::map<std::string, Layer> layers;
+    std::unordered_map<std::string_view, Layer> layers;
     std::vector<const ast::Member*> lists;
     dropouts_.clear();
     for (const ast::Item& item : items) {
@@ -119,7 +120,7 @@ class Joined {
       // The first two say it for a longer row.
       const bool is_told = std::ranges::any_of(
           uses.places, [&](const auto& other) { return other.first.second == pair.first && are_one(other.first); });
-      if (!is_told) report(place, pair.first, pair.second, " |> ");
+      if (!is_told) report(place, std::string(pair.first), std::string(pair.second), " |> ");
     }
   }
 
@@ -127,7 +128,7 @@ class Joined {
   Context& cx_;
   uint32_t module_;
   const ast::Decl& decl_;
-  std::set<std::string> dropouts_;  ///< members that are `Dropout(p)`
+  std::set<std::string_view> dropouts_;  ///< members that are `Dropout(p)`
 
   void look_at(const ast::List& list) {
     std::optional<Layer> first;

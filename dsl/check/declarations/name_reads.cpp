@@ -1,5 +1,8 @@
 #include "dsl/check/declarations/name_reads.h"
 
+#include <algorithm>
+#include <set>
+
 #include "dsl/ast/assigned.h"
 #include "dsl/ast/walk.h"
 #include "dsl/library/library.h"
@@ -48,9 +51,9 @@ void Reads::operator()(const ast::Stmt& stmt) {
 }
 
 void Reads::operator()(const ast::Item& item) {
-  const auto* fn = item.get<ast::Fn>();
   const auto* step = item.get<ast::Step>();
-  const Names outside = values;
+  const ast::Fn* fn = step != nullptr ? &step->fn : item.get<ast::Fn>();
+  const std::vector<std::string> own = fn != nullptr ? own_names(*fn) : std::vector<std::string>();
   if (const auto* state = item.get<ast::State>()) take(state->merge);
   if (step != nullptr) take(step->copy_of);
   if (const auto* init = item.get<ast::Init>()) patterns.insert(init->pattern);
@@ -69,11 +72,12 @@ void Reads::operator()(const ast::Item& item) {
     }
   }
   ast::for_each_child(item, *this);
-  if (fn != nullptr || step != nullptr) forget_locals(fn != nullptr ? *fn : step->fn, outside);
+  for (const std::string& name : own) values.erase(name);
 }
 
 void Reads::operator()(const ast::Decl& decl) {
-  const Names outside = values;
+  const auto* fn = decl.get<ast::Fn>();
+  const std::vector<std::string> own = fn != nullptr ? own_names(*fn) : std::vector<std::string>();
   if (const auto* callback = decl.get<ast::Callback>(); callback != nullptr && callback->model)
     take_type(callback->model->text);
   if (const auto* topology = decl.get<ast::Topology>()) {
@@ -81,7 +85,7 @@ void Reads::operator()(const ast::Decl& decl) {
     for (const ast::Recompute& recompute : topology->recomputes) names.insert(recompute.at.text);
   }
   ast::for_each_child(decl, *this);
-  if (const auto* fn = decl.get<ast::Fn>()) forget_locals(*fn, outside);
+  for (const std::string& name : own) values.erase(name);
 }
 
 void Reads::take_assigned(const ast::Assign& assign, std::string_view target) {
@@ -107,12 +111,12 @@ void Reads::take_weights(const ast::Expr& expr) {
   owned.back().insert(member->text);
 }
 
-void Reads::forget_locals(const ast::Fn& fn, const Names& outside) {
-  const auto forget = [&](const std::string& name) {
-    if (!outside.contains(name)) values.erase(name);
-  };
-  for (const ast::Param& param : fn.params) forget(param.name.text);
-  for (const std::string& name : ast::assigned_names(fn.body)) forget(name);
+std::vector<std::string> Reads::own_names(const ast::Fn& fn) const {
+  std::set<std::string> names = ast::assigned_names(fn.body);
+  for (const ast::Param& param : fn.params) names.insert(param.name.text);
+  std::vector<std::string> own;
+  std::ranges::copy_if(names, std::back_inserter(own), [&](const std::string& name) { return !values.contains(name); });
+  return own;
 }
 
 }  // namespace ltr::check

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <unordered_set>
 #include <vector>
@@ -37,8 +38,8 @@ struct Reads {
   /// The `net` of `net` and `net.weights`.
   static const ast::Name* whole_member(const ast::Expr& expr);
   void take_weights(const ast::Expr& expr);
-  /// What a function calls like something outside is its own.
-  void forget_locals(const ast::Fn& fn, const Names& outside);
+  /// What a function calls its params and locals: of those, what nothing before it reads. What it reads by such a name is its own.
+  std::vector<std::string> own_names(const ast::Fn& fn) const;
 };
 
 }  // namespace ltr::check

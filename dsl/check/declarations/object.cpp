@@ -468,8 +468,7 @@ void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl) {
       typed.model = info.name;
     }
   }
-  // Lets of data see its streams and maps, so its functions come first; elsewhere dims of functions
-  // see members.
+  // Lets of data see its streams and maps, so its functions come first; elsewhere dims of functions see members.
   if (object.kind == Kind::Data) {
     cx.program.datas[object.index].object = typed;
     check_data_items(cx, object, *decl.get<ast::Data>());
@@ -486,13 +485,14 @@ void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl) {
     read_signature(cx, *object.fns[name], scope);
   }
   // Bodies may use other objects of this kind, so what is known is put in place before they are read.
-  (*objects_of(cx.program, object.kind))[object.index] = typed;
-  const ast::Name* merge = object.kind == Kind::Metric ? check_merge_form(cx, object, typed, items_of(decl)) : nullptr;
+  const bool is_metric = object.kind == Kind::Metric;
+  (*objects_of(cx.program, object.kind))[object.index] = is_metric ? typed : std::move(typed);
+  const ast::Name* merge = is_metric ? check_merge_form(cx, object, typed, items_of(decl)) : nullptr;
   for (const std::string& name : object.fn_order) check_body_of(cx, *object.fns[name]);
   if (merge != nullptr) check_merge(cx, object, typed, *merge);
-  if (object.kind == Kind::Metric) check_sums(cx, object, typed);
-  if (object.kind == Kind::Metric) check_values(cx, object, typed);
-  (*objects_of(cx.program, object.kind))[object.index] = std::move(typed);
+  if (is_metric) check_sums(cx, object, typed);
+  if (is_metric) check_values(cx, object, typed);
+  if (is_metric) (*objects_of(cx.program, object.kind))[object.index] = std::move(typed);
   object.is_checking = false;
   object.is_done = true;
 }

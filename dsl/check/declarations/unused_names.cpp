@@ -165,25 +165,28 @@ void check_locals(Context& cx, const ast::Fn& fn, const ObjectInfo* owner, const
   for (const ast::Name* name : assigned.names) {
     if (reads.names.contains(name->text)) near.push_back(name->text);
   }
-  Names told;
   // W0303 speaks of a local that hides these.
-  for (const PlaceName& brought : kPlaceNames) {
-    if (role == FnRole::Hook || brought.reach != Reach::SomeHooks) told.emplace(brought.name);
-  }
+  const auto is_brought = [&](std::string_view name) {
+    return std::ranges::any_of(kPlaceNames, [&](const PlaceName& brought) {
+      return brought.name == name && (role == FnRole::Hook || brought.reach != Reach::SomeHooks);
+    });
+  };
+  Names told;
   for (const ast::Name* name : assigned.names) {
     const Symbol* symbol = cx.graph.find(cx.graph.module_of(name->span.source), name->text);
     if (symbol != nullptr && symbol->kind == SymbolKind::Const) told.insert(name->text);
   }
+  const auto is_new = [&](std::string_view name) { return !is_brought(name) && told.insert(name).second; };
   for (const ast::Name* name : assigned.names) {
-    if (!is_read(*name) && told.insert(name->text).second) warn(cx, *name, "the local", near);
+    if (!is_read(*name) && is_new(name->text)) warn(cx, *name, "the local", near);
   }
   for (const ast::Unpack* unpack : assigned.unpacked) {
     const std::vector<ast::Name>& group = unpack->names;
     const bool is_any_read = std::any_of(group.begin(), group.end(), is_read);
-    if (!is_any_read && told.insert(group.front().text).second) warn(cx, group.front(), "the local", near);
+    if (!is_any_read && is_new(group.front().text)) warn(cx, group.front(), "the local", near);
     if (!is_any_read || !draws_together(cx, unpack->value) || is_told_apart(cx, unpack->value.span)) continue;
     for (const ast::Name& name : group) {
-      if (is_read(name) || !told.insert(name.text).second) continue;
+      if (is_read(name) || !is_new(name.text)) continue;
       cx.report(
           diag::unused_name(name.span, "the local `" + name.text + "`")
               .help("what is varied in one call belongs together: use it, or call it `_{}` if it is meant to be unused",

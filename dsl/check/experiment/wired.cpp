@@ -47,7 +47,7 @@ struct Wirer {
     }
     result.given = kind != NameKind::Let ? value.span : result.given;
     Expr wired = folded(of(value));
-    known.emplace(std::pair(name, kind), std::pair(program.exprs.add(wired), result.given));
+    known.emplace(std::pair(name, kind), std::pair(program.exprs.add(Expr(wired)), result.given));
     return wired;
   }
 

@@ -11,9 +11,29 @@ std::string count_text(size_t count, const char* noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
+namespace {
+
+/// Adds to `found` those of `atoms` that are in the sizes of a type.
+void find_atoms(const Type& type, const std::set<AtomId>& atoms, const AtomTable& table, std::set<AtomId>& found) {
+  const auto look_at = [&](const Polynomial& size) {
+    for (const AtomId atom : table.deep_atoms(size)) {
+      if (atoms.contains(atom)) found.insert(atom);
+    }
+  };
+  for (const Dim& dim : type.dims) look_at(dim.size);
+  if (type.value) look_at(*type.value);
+  for (const TypeField& field : type.fields) find_atoms(field.type, atoms, table, found);
+  for (const auto& [atom, value] : type.arguments) look_at(value);
+}
+
+}  // namespace
+
 void forget_unbound(Type& type, const std::set<AtomId>& free, Context& cx) {
+  std::set<AtomId> left;
+  find_atoms(type, free, cx.program.atoms, left);
+  if (left.empty()) return;
   Binding unbound;
-  for (const AtomId atom : free) unbound.dims[atom] = cx.program.atoms.unknown();
+  for (const AtomId atom : left) unbound.dims[atom] = cx.program.atoms.unknown();
   type = substitute(type, unbound, cx);
 }
 

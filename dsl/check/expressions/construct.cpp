@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/call.h"
 
@@ -69,6 +71,7 @@ std::optional<std::vector<Expr>> constructor_arguments(const ObjectInfo& object,
   const auto bound = bind_arguments(object.params, site, object.name);
   if (!bound) return std::nullopt;
   std::vector<Expr> args;
+  args.reserve(object.params.size());
   const auto label = [&](size_t i) { return "`" + object.params[i].name + "`"; };
   const auto is_function = [&](size_t i) {
     return object.params[i].type.kind == Kind::Function && (*bound)[i] != nullptr;
@@ -156,17 +159,17 @@ Expr construct(const Symbol& symbol, CallSite& site) {
   if (!args) return error_at(site.span);
   const bool holds = put_requirements(object.requirements, binding, {object.params, *args}, site.span, site.scope);
   // A layer of values that it does not take has sizes of its own, which nobody asks for.
-  const bool has_rules = std::any_of(object.requirements.begin(), object.requirements.end(),
-                                     [](const Requirement& one) { return one.is_where; });
+  const auto is_rule = [](const Requirement& one) { return one.is_where; };
   // Nor has one with a weight that has no elements, whatever its sizes are.
-  const bool is_empty =
-      std::any_of(object.requirements.begin(), object.requirements.end(), [&](const Requirement& one) {
-        Requirement given = one;
-        given.right = cx.program.atoms.substitute(one.right, binding.dims);
-        return one.is_of_weight && decide(given, cx) == Truth::False;
-      });
+  const auto lacks_elements = [&](const Requirement& one) {
+    Requirement given = one;
+    given.right = cx.program.atoms.substitute(one.right, binding.dims);
+    return one.is_of_weight && decide(given, cx) == Truth::False;
+  };
   const bool is_made_for_model = object.kind == Kind::Block || object.kind == Kind::Metric;
-  if (!holds && (has_rules || is_empty) && is_made_for_model) return error_at(site.span);
+  if (!holds && is_made_for_model &&
+      (std::ranges::any_of(object.requirements, is_rule) || std::ranges::any_of(object.requirements, lacks_elements)))
+    return error_at(site.span);
   if (holds && !are_weights_counted(object, binding, site)) return error_at(site.span);
   Type type = Type::of(object.kind);
   type.decl = object.index;

@@ -28,11 +28,15 @@ std::optional<Span> built_at(const ObjectInfo* object, const std::string& name, 
   const std::vector<ast::Item>* items =
       object != nullptr && object->decl != nullptr ? items_in(*object->decl) : nullptr;
   if (items == nullptr || cx.graph.modules[object->module].is_library) return std::nullopt;
-  for (const ast::Item& item : *items) {
-    const auto* member = item.get<ast::Member>();
-    if (member != nullptr && member->name.text == name) return member->value.span;
+  if (!object->built_at) {
+    object->built_at.emplace();
+    for (const ast::Item& item : *items) {
+      if (const auto* member = item.get<ast::Member>())
+        object->built_at->emplace(member->name.text, member->value.span);
+    }
   }
-  return std::nullopt;
+  const auto found = object->built_at->find(name);
+  return found != object->built_at->end() ? std::optional(found->second) : std::nullopt;
 }
 
 bool is_of_sizes(diagnostics::Code code) {

@@ -73,9 +73,11 @@ struct Context {
   uint32_t next_key = 1;   ///< of atoms that are not hparams
   bool is_trying = false;  ///< a call is read as it is not written, to find out what is wrong with it
 
-  ExprId keep(Expr expr) { return program.exprs.add(std::move(expr)); }
+  ExprId keep(Expr&& expr) { return program.exprs.add(std::move(expr)); }
+  ExprId keep(const Expr& expr) { return keep(Expr(expr)); }
   ExprIds keep(std::vector<Expr> list) {
     ExprIds ids;
+    ids.reserve(list.size());
     for (Expr& expr : list) ids.push_back(keep(std::move(expr)));
     return ids;
   }

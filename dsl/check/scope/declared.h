@@ -8,6 +8,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "dsl/ast/decl.h"
@@ -93,6 +95,8 @@ struct ObjectInfo {
   bool is_checking = false;
   bool is_done = false;
   bool is_damaged = false;  ///< something in it could not be read: what is missing may be there
+  /// What each member is given where it is declared, once it was asked for.
+  mutable std::optional<std::unordered_map<std::string_view, Span>> built_at;
 };
 
 /// A function without a declaration of its own. What it gives hangs on what it is applied to, so its

@@ -128,16 +128,20 @@ bool report_broken_round(const Requirement& bound, Span use, Scope& scope) {
 bool require(Requirement requirement, Span use, Scope& scope) {
   if (requirement.kind == Requirement::Kind::Holds) return require_value(std::move(requirement), use, scope);
   Context& cx = scope.cx;
-  const Requirement written = requirement;
+  const std::pair written(requirement.left, requirement.right);
   if (requirement.is_where) cancel_sizes(requirement, cx);
+  const Truth truth = decide(requirement, cx);
+  if (truth == Truth::Proven && (cx.graph.modules[scope.module].is_library || is_plain(requirement))) return true;
   Obligation obligation;
   obligation.text = requirement.text;
   obligation.span = requirement.origin.is_empty() ? use : requirement.origin;
   obligation.use = requirement.use;
-  switch (decide(requirement, cx)) {
-    case Truth::False: report_false(written, use, cx); return false;
+  switch (truth) {
+    case Truth::False:
+      std::tie(requirement.left, requirement.right) = written;
+      report_false(requirement, use, cx);
+      return false;
     case Truth::Proven:
-      if (cx.graph.modules[scope.module].is_library || is_plain(requirement)) return true;
       obligation.fate = Fate::Proven;
       obligation.why = "follows from the dims";
       cx.program.obligations.push_back(std::move(obligation));
@@ -201,20 +205,16 @@ Type substitute(const Type& type, const Binding& binding, Context& cx) {
   if (result.kind == Kind::Tensor || result.kind == Kind::Texts) {
     if (result.element == Element::Any && binding.any) result.element = *binding.any;
     if (result.element == Element::Float && binding.floating) result.element = *binding.floating;
-    std::vector<Dim> dims;
-    for (const Dim& dim : type.dims) {
-      if (dim.group != 0) {
-        const auto found = binding.groups.find(dim.group);
-        if (found == binding.groups.end()) {
-          dims.push_back(dim);
-        } else {
-          dims.insert(dims.end(), found->second.begin(), found->second.end());
-        }
+    for (auto dim = result.dims.begin(); dim != result.dims.end();) {
+      const auto group = dim->group != 0 ? binding.groups.find(dim->group) : binding.groups.end();
+      if (dim->group == 0) dim->size = cx.program.atoms.substitute(dim->size, binding.dims);
+      if (group == binding.groups.end()) {
+        ++dim;
       } else {
-        dims.push_back({.size = cx.program.atoms.substitute(dim.size, binding.dims), .group = 0});
+        const auto first = result.dims.insert(result.dims.erase(dim), group->second.begin(), group->second.end());
+        dim = first + ptrdiff_t(group->second.size());
       }
     }
-    result.dims = std::move(dims);
   }
   if (result.value) result.value = cx.program.atoms.substitute(*result.value, binding.dims);
   for (TypeField& field : result.fields) field.type = substitute(field.type, binding, cx);
