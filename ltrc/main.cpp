@@ -157,10 +157,10 @@ int main_of(const std::vector<std::string>& words) {
   lock_command->add_flag("--check", lock.check, "write nothing, say what differs, exit 1");
   for (CLI::App* command : {check_command, build_command, test_command, dump_command, lock_command})
     add_common(*command, common);
-  Tools tools;
-  tools.add_to(app, common);
-
   const auto is_named = [&](const CLI::App* command) { return command->get_name() == words[0]; };
+  // They have many options, which the commands above have no use for.
+  Tools tools;
+  if (std::as_const(app).get_subcommands(is_named).empty()) tools.add_to(app, common);
   if (!words[0].starts_with("-") && std::as_const(app).get_subcommands(is_named).empty())
     return unknown_command(app, words[0]);
   std::vector<std::string> reversed(words.rbegin(), words.rend());

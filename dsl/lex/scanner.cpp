@@ -92,7 +92,12 @@ constexpr std::array kForeignOperators = {
     ForeignOperator{"^", "**", "`**` is power"},
 };
 
-bool is_bracket(char c) { return c == '(' || c == ')' || c == '[' || c == ']' || c == '{' || c == '}'; }
+/// Whether one of them, or `/*`, begins with a character of ASCII.
+constexpr auto kBeginsForeign = [] {
+  std::array<bool, 128> begins{};
+  for (const ForeignOperator& row : kForeignOperators) begins[static_cast<size_t>(row.text[0])] = true;
+  return begins;
+}();
 
 }  // namespace
 
@@ -165,7 +170,10 @@ void Scanner::skip_blank() {
     } else if (c == '#') {
       scan_comment();
       --at_;  // The loop steps over the last character of the comment.
-    } else if (c != ' ' && c != '\t' && c != '\r') {
+    } else if (c == ' ') {
+      // Where the library is loaded in part, most of it is blank.
+      at_ = std::min(text_.find_first_not_of(' ', at_), text_.size()) - 1;
+    } else if (c != '\t' && c != '\r') {
       return;
     }
     after_space_ = true;
@@ -350,8 +358,9 @@ bool Scanner::scan_union(size_t begin) {
 }
 
 bool Scanner::scan_foreign_operator() {
-  // `!=` and `|>` are ours, and brackets are never foreign: both are the common case.
-  if (is_bracket(peek()) || starts_with("!=") != starts_with("!==") || starts_with("|>")) return false;
+  if (!is_ascii(peek()) || !kBeginsForeign[static_cast<size_t>(peek())]) return false;
+  // `!=` and `|>` are ours.
+  if (starts_with("!=") != starts_with("!==") || starts_with("|>")) return false;
   if (starts_with("/*")) {
     // Its words would only give more messages.
     const size_t begin = at_, close = text_.find("*/", at_ + 2);

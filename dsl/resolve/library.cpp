@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_set>
 
 #include "dsl/diagnostics/suggest.h"
 #include "dsl/library/each.h"
@@ -117,11 +118,13 @@ void LibraryIndex::add(std::string_view name, size_t file, size_t begin) {
 
 std::map<size_t, std::string> LibraryIndex::needed_by(const std::vector<std::string_view>& texts) const {
   std::vector<bool> is_needed(declarations_.size());
+  std::unordered_set<std::string_view> seen;
   std::vector<std::string_view> left = texts;
   while (!left.empty()) {
     const std::string_view text = left.back();
     left.pop_back();
     for_each_word(text, [&](std::string_view word) {
+      if (!seen.insert(word).second) return;
       auto found = by_name_.find(word);
       // What another library calls so is meant.
       const auto ours = found == by_name_.end() ? diagnostics::renamed(word) : std::nullopt;

@@ -27,8 +27,7 @@ std::optional<size_t> find_utf16(std::string_view text) {
 }  // namespace
 
 SourceId SourceManager::add(std::string path, std::string text) {
-  LineIndex lines(text);
-  files_.push_back({std::move(path), std::move(text), std::move(lines)});
+  files_.push_back({std::move(path), std::move(text), std::nullopt});
   return {static_cast<uint32_t>(files_.size())};
 }
 
@@ -117,18 +116,18 @@ std::string_view SourceManager::text(Span span) const {
 Range SourceManager::position(Span span) const {
   const File* file = find(span.source);
   if (file == nullptr) return {};
-  return {file->lines.position(file->text, span.begin), file->lines.position(file->text, span.end)};
+  return {file->lines().position(file->text, span.begin), file->lines().position(file->text, span.end)};
 }
 
 std::string_view SourceManager::line_text(SourceId source, uint32_t line) const {
   const File* file = find(source);
-  return file != nullptr ? file->lines.line_text(file->text, line) : std::string_view();
+  return file != nullptr ? file->lines().line_text(file->text, line) : std::string_view();
 }
 
 const LineIndex& SourceManager::lines(SourceId source) const {
   static const LineIndex kNone{std::string_view()};
   const File* file = find(source);
-  return file != nullptr ? file->lines : kNone;
+  return file != nullptr ? file->lines() : kNone;
 }
 
 std::optional<size_t> find_invalid_utf8(std::string_view text) {

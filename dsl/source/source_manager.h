@@ -56,7 +56,9 @@ class SourceManager {
   struct File {
     std::string path;
     std::string text;
-    LineIndex lines;
+    mutable std::optional<LineIndex> index;  ///< once somebody asks for a line
+
+    const LineIndex& lines() const { return index ? *index : index.emplace(text); }
   };
 
   const File* find(SourceId source) const;
