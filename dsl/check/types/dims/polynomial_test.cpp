@@ -263,6 +263,18 @@ TEST_CASE("dims: each ? is itself alone") {
   CHECK_FALSE(table.mentions_unknown(Polynomial::atom(table.variable("B", 1))));
 }
 
+TEST_CASE("dims: a copy stays as it is while what it is of is computed with") {
+  AtomTable table;
+  Polynomial x = Polynomial::atom(table.variable("x", 1));
+  const Polynomial copy = x;
+  x = x * 2 + 1;
+  CHECK(copy == Polynomial::atom(table.variable("x", 1)));
+  CHECK(copy + copy + 1 == x);
+  CHECK((x - x).constant() == 0);
+  CHECK(x * 1 == x);
+  CHECK(x + 0 == x);
+}
+
 TEST_CASE("dims: what leaves 64 bits says so, wherever it goes on") {
   AtomTable table;
   const Polynomial x = Polynomial::atom(table.variable("x", 1));
@@ -275,6 +287,12 @@ TEST_CASE("dims: what leaves 64 bits says so, wherever it goes on") {
   CHECK(table.multiply(x * most, x * 2).is_lost());
   CHECK(table.substitute(x * most, {{*x.single_atom(), Polynomial(2)}}).is_lost());
   CHECK_FALSE((most + least).is_lost());
+  // What is lost stays so where nothing is added or taken, and all that is lost so is alike.
+  const Polynomial lost = x * most + x;
+  for (const Polynomial& other : {lost + 0, 0 + lost, lost - 0, 0 - lost, lost * 1, 1 * lost, lost * 0})
+    CHECK(other.is_lost());
+  CHECK(0 + lost == Polynomial::overflow());
+  CHECK(1 * lost == Polynomial::overflow());
   // What they differ by is no number of 64 bits, but which is less is plain.
   CHECK(table.minimum(most, -1) == Polynomial(-1));
   CHECK(table.maximum(most, -1) == most);
