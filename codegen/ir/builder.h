@@ -7,7 +7,13 @@ namespace ltr::ir {
 /// Appends ops to the innermost open region of one function.
 class Builder {
  public:
-  explicit Builder(Function& function) : function_(function) { open_.push_back(&function.body); }
+  explicit Builder(Function& function) : function_(function) {
+    // What most functions have: a list that grows moves all that is in it.
+    constexpr size_t kMostly = 16;
+    function.values.reserve(kMostly);
+    function.body.ops.reserve(kMostly);
+    open_.push_back(&function.body);
+  }
 
   Loc loc;  ///< of the ops to come
 

@@ -100,8 +100,10 @@ class Joined {
     for (const ast::Item& item : items) {
       const auto* member = item.get<ast::Member>();
       if (member == nullptr || member->source) continue;
-      if (const auto layer = layer_of(member->value)) layers.emplace(member->name.text, *layer);
-      if (call_of(member->value, "Dropout") != nullptr) dropouts_.insert(member->name.text);
+      if (const auto layer = layer_of(member->value))
+        layers.emplace(member->name.text, *layer);
+      else if (call_of(member->value, "Dropout") != nullptr)
+        dropouts_.insert(member->name.text);
       if (member->value.get<ast::List>() != nullptr) lists.push_back(member);
     }
     if (layers.size() < 2 && lists.empty()) return;
