@@ -14,6 +14,7 @@
 #include "ltrc/commands.h"
 #include "ltrc/exit_code.h"
 #include "ltrc/output.h"
+#include "ltrc/pools.h"
 #include "ltrc/tools.h"
 
 namespace ltr::driver {
@@ -223,6 +224,7 @@ int main_on_deep_stack(const std::vector<std::string>& words) {
   std::pair<const std::vector<std::string>&, int> job(words, 0);
   const auto run = [](void* given) -> void* {
     auto& [of, code] = *static_cast<decltype(job)*>(given);
+    use_pools();
     code = guarded_main(of);
     return nullptr;
   };

@@ -81,7 +81,7 @@ class Scanner {
   char peek(size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
   bool at_end() const { return at_ >= text_.size(); }
   bool starts_with(std::string_view what) const { return text_.substr(at_).starts_with(what); }
-  bool at_line_end() const { return at_end() || peek() == '\n' || starts_with("\r\n"); }
+  bool at_line_end() const { return at_end() || peek() == '\n' || (peek() == '\r' && peek(1) == '\n'); }
   size_t character_length(size_t at) const;
   Span span(size_t begin, size_t end) const {
     return {source_, static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};

@@ -11,13 +11,19 @@ namespace ltr::resolve {
 
 namespace {
 
-bool is_word_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
+constexpr auto kWordChars = [] {
+  std::array<bool, 256> chars{};
+  for (size_t c = 0; c < chars.size(); ++c)
+    chars[c] = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  return chars;
+}();
+
+bool is_word_char(char c) { return kWordChars[static_cast<unsigned char>(c)]; }
 
 std::string_view first_word(std::string_view text) {
-  const auto end = std::find_if_not(text.begin(), text.end(), is_word_char);
-  return text.substr(0, size_t(end - text.begin()));
+  size_t end = 0;
+  while (end < text.size() && is_word_char(text[end])) ++end;
+  return text.substr(0, end);
 }
 
 /// Calls `visit` with each line of `text`.
@@ -53,9 +59,12 @@ void for_each_word(std::string_view text, const Visit& visit) {
   for_each_line(text, [&](std::string_view line) {
     if (is_comment(line)) return;
     while (!line.empty()) {
-      if (line.front() == '@') visit(library::info(library::Id::Matmul).name);
       const std::string_view word = first_word(line);
-      if (!word.empty()) visit(word);
+      if (!word.empty()) {
+        visit(word);
+      } else if (line.front() == '@') {
+        visit(library::info(library::Id::Matmul).name);
+      }
       line.remove_prefix(std::max(word.size(), size_t(1)));
     }
   });

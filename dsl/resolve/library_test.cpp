@@ -3,8 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "dsl/parse/parse.h"
+#include "dsl/resolve/kept_trees.h"
 #include "dsl/resolve/resolve.h"
 
 using namespace ltr;
@@ -68,4 +70,31 @@ TEST_CASE("what is not mentioned is not read") {
   CHECK(one.graph.prelude.contains("matmul"));
   CHECK_FALSE(one.graph.prelude.contains("Accuracy"));
   CHECK(resolve::LibraryIndex::get().names("loggers/").size() < resolve::LibraryIndex::get().names().size());
+}
+
+TEST_CASE("kept trees of the library are those of the program that is read") {
+  const std::vector<std::string> mentioned = {"relu", "Accuracy", "relu", "relu + Accuracy", "relu", "shuffle + relu"};
+  std::vector<std::string> plain, kept;
+  const auto read = [&](std::vector<std::string>& told) {
+    for (const std::string& names : mentioned) {
+      const Resolved one("const X = " + names, resolve::Reach::Mentioned);
+      for (const char* name : {"relu", "Accuracy", "shuffle"}) {
+        for (const resolve::Symbol* symbol : one.all(name)) {
+          const resolve::Module& module = one.graph.modules[symbol->module];
+          told.push_back(names + ": " + module.path + " " + std::string(one.sources.text(symbol->span)) + " " +
+                         symbol->doc);
+          told.push_back(std::string(one.sources.text(symbol->decl->span)));
+          told.push_back(std::string(one.sources.path(module.ast.source)) + std::to_string(module.ast.decls.size()));
+        }
+      }
+    }
+  };
+  read(plain);
+  // What a thread keeps ends with it.
+  std::thread([&] {
+    resolve::keep_library_trees();
+    read(kept);
+  }).join();
+  CHECK(plain.size() > 20);
+  CHECK(kept == plain);
 }

@@ -8,6 +8,7 @@
 #include "dsl/diagnostics/load_source.h"
 #include "dsl/diagnostics/suggest.h"
 #include "dsl/parse/parse.h"
+#include "dsl/resolve/kept_trees.h"
 
 namespace ltr::resolve {
 
@@ -118,7 +119,7 @@ struct Resolver {
   uint32_t load(const source::EmbeddedFile& file, std::string_view text) {
     const std::string path = "std/" + std::string(file.name);
     const source::SourceId id = sources.add(path, std::string(file.text));
-    const uint32_t index = add(parse::parse(id, text, sink), path, true);
+    const uint32_t index = add(parse_library(file, id, text, sink), path, true);
     by_path[path] = index;
     return index;
   }

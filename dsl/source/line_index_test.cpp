@@ -28,6 +28,7 @@ TEST_CASE("columns are characters and not bytes") {
   const std::string_view text = "größe = 3";
   CHECK(at(text, 8).column == 7);
   CHECK(count_characters("größe") == 5);
+  CHECK(count_characters("größe größe größe\U0001F600größe") == 23);
   CHECK(count_characters("\u2265\U0001F600") == 2);
 }
 

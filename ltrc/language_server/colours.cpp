@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <map>
 #include <set>
 #include <stdexcept>
+#include <unordered_map>
 
 #include "dsl/format/format.h"
 #include "dsl/lex/lex.h"
@@ -79,8 +79,10 @@ Colour colour_of(PlainKind kind) {
   return Colour::Property;
 }
 
-std::map<uint32_t, Mark> marks_of(const Snapshot& snapshot) {
-  std::map<uint32_t, Mark> marks;
+using Marks = std::unordered_map<uint32_t, Mark>;
+
+Marks marks_of(const Snapshot& snapshot) {
+  Marks marks;
   for (const PlainName& name : snapshot.index->plain()) {
     if (name.span.source == kMain) marks[name.span.begin] = {colour_of(name.kind), 0};
   }
@@ -105,7 +107,7 @@ std::vector<Token> tokens_of(const Snapshot& snapshot) {
   using K = lex::TokenKind;
   diagnostics::Sink sink;
   const lex::TokenBuffer buffer = lex::lex(kMain, snapshot.text(), sink);
-  const std::map<uint32_t, Mark> marks = marks_of(snapshot);
+  const Marks marks = marks_of(snapshot);
   std::vector<Token> tokens;
   for (const lex::Token& token : buffer.tokens) {
     const auto mark = marks.find(token.span.begin);
@@ -134,14 +136,15 @@ Json semantic_legend() { return {{"tokenTypes", kColours}, {"tokenModifiers", kM
 Json semantic_tokens(const Snapshot& snapshot) {
   Json data = Json::array();
   const std::string_view text = snapshot.text();
+  const source::LineIndex& lines = snapshot.lines();
   uint32_t last_line = 0, last_column = 0;
   for (const Token& token : tokens_of(snapshot)) {
     // A token of several lines (a `"""` string) is told line by line.
     for (uint32_t begin = token.span.begin; begin < token.span.end;) {
       const uint32_t line_end = uint32_t(std::min<size_t>(text.find('\n', begin), token.span.end));
       const std::string_view piece = text.substr(begin, line_end - begin);
-      const Json at = position_of(text, snapshot.lines(), begin);
-      const uint32_t line = at["line"], column = at["character"];
+      const uint32_t row = lines.line_of(begin), line = row - 1;
+      const uint32_t column = utf16_length(text.substr(lines.begin_of(row), begin - lines.begin_of(row)));
       if (!piece.empty()) {
         const uint32_t shift = line == last_line ? column - last_column : column;
         for (const uint32_t number :

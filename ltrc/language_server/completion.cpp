@@ -69,6 +69,7 @@ ItemKind kind_of(EntityKind kind) {
 
 struct Completer {
   const Snapshot& snapshot;
+  const Snapshot& library;  ///< where all of it was read; of the program's snapshot only what it mentions
   std::string_view text;
   uint32_t offset;
   Cursor cursor;
@@ -88,23 +89,29 @@ struct Completer {
     if (!insert.empty()) item["insertText"] = insert;
     items.push_back(std::move(item));
   }
-  void add(const Entity& entity, int rank) {
-    std::string detail = signature_line(entity);
-    if (entity.name.starts_with("_") && is_library(entity)) return;
-    add(entity.name, kind_of(entity.kind), rank, detail, entity.doc);
+  void add(const Entity& entity, int rank) { add(entity, snapshot, rank); }
+  void add(const Entity& entity, const Snapshot& from, int rank) {
+    if (entity.name.starts_with("_") && from.compilation.graph->modules[entity.module].is_library) return;
+    add(entity.name, kind_of(entity.kind), rank, signature_line(entity, from), entity.doc);
   }
   bool is_library(const Entity& entity) const { return graph().modules[entity.module].is_library; }
   /// Cheap: the whole signature is what hover is for.
-  std::string signature_line(const Entity& entity) const {
-    std::string line(snapshot.sources().text(entity.whole).substr(0, 100));
+  static std::string signature_line(const Entity& entity, const Snapshot& from) {
+    std::string line(from.sources().text(entity.whole).substr(0, 100));
     line = line.substr(0, std::min(line.find('\n'), line.find('{')));
     while (!line.empty() && (line.back() == ' ' || line.back() == '\r')) line.pop_back();
     return line;
   }
-  void add_symbols(const std::map<std::string, resolve::Symbol>& symbols, int rank) {
-    for (const auto& [name, symbol] : symbols) {
-      if (const auto id = index().find(symbol.span)) add(index().entity(*id), rank);
-    }
+  using Symbols = std::map<std::string, resolve::Symbol>;
+  void add_symbols(const Symbols& symbols, int rank) {
+    for (const auto& [name, symbol] : symbols) add_symbol(symbol, snapshot, rank);
+  }
+  /// Of what all may use of the library.
+  void add_shared(Symbols resolve::ModuleGraph::* list, int rank) {
+    for (const auto& [name, symbol] : (*library.compilation.graph).*list) add_symbol(symbol, library, rank);
+  }
+  void add_symbol(const resolve::Symbol& symbol, const Snapshot& from, int rank) {
+    if (const auto id = from.index->find(symbol.span)) add(from.index->entity(*id), from, rank);
   }
   void add_words(const std::vector<const char*>& words, ItemKind kind, int rank) {
     for (const char* word : words) add(word, kind, rank);
@@ -146,16 +153,15 @@ struct Completer {
     if (type.kind == Kind::Block || type.kind == Kind::Model || type.kind == Kind::Optimizer)
       add("weights", ItemKind::Property, 1, "the trained tensors");
     if (type.is_tensor()) add_tensor_fields();
-    if (type.kind == Kind::Stream) add_symbols(graph().stages, 1);
+    if (type.kind == Kind::Stream) add_shared(&resolve::ModuleGraph::stages, 1);
   }
   void add_tensor_fields() {
     add("shape", ItemKind::Property, 0, "list[int]");
     add_words({"item", "to"}, ItemKind::Method, 1);
-    for (const auto& [name, symbol] : graph().prelude) {
+    for (const auto& [name, symbol] : library.compilation.graph->prelude) {
       const bool takes_tensor =
           symbol.fn != nullptr && !symbol.fn->params.empty() && is_tensor_type(symbol.fn->params[0].type);
-      const auto id = takes_tensor ? index().find(symbol.span) : std::nullopt;
-      if (id) add(index().entity(*id), 2);
+      if (takes_tensor) add_symbol(symbol, library, 2);
     }
   }
   /// By the type as it was written.
@@ -260,10 +266,10 @@ struct Completer {
     }
     if (type.find("bool") != std::string_view::npos) add_words({"true", "false"}, ItemKind::Keyword, 0);
     if (type.find("option[") != std::string_view::npos) add("none", ItemKind::Keyword, 1);
-    if (type.find("schedule") != std::string_view::npos) add_symbols(graph().schedules, 0);
-    for (const auto& [name, symbol] : graph().setting_values) {
+    if (type.find("schedule") != std::string_view::npos) add_shared(&resolve::ModuleGraph::schedules, 0);
+    for (const auto& [name, symbol] : library.compilation.graph->setting_values) {
       const bool is_asked = (std::string(type) + " ").find(" or " + name + " ") != std::string::npos;
-      if (const auto id = is_asked ? index().find(symbol.span) : std::nullopt) add(index().entity(*id), 0);
+      if (is_asked) add_symbol(symbol, library, 0);
     }
     if (type.find("device") != std::string_view::npos) add_devices();
   }
@@ -297,11 +303,10 @@ struct Completer {
   }
   /// Functions of the library that give `result`: callbacks, loggers, optimizers.
   void add_giving(const char* result) {
-    for (const auto& [name, symbol] : graph().prelude) {
+    for (const auto& [name, symbol] : library.compilation.graph->prelude) {
       const ast::Fn* fn = symbol.fn;
       const auto* named = fn != nullptr && fn->result ? fn->result->get<ast::NamedType>() : nullptr;
-      const auto id = named != nullptr && named->name.text == result ? index().find(symbol.span) : std::nullopt;
-      if (id) add(index().entity(*id), 0);
+      if (named != nullptr && named->name.text == result) add_symbol(symbol, library, 0);
     }
   }
   /// True if nothing else stands there.
@@ -323,7 +328,7 @@ struct Completer {
           add(name, ItemKind::Property, 0, "", "", name + " = ");
         if (!is_group) add("group", ItemKind::Keyword, 1);
       }
-      if (cursor.setting == "schedule") add_symbols(graph().schedules, 0);
+      if (cursor.setting == "schedule") add_shared(&resolve::ModuleGraph::schedules, 0);
       return cursor.starts_entry;
     }
     if (brace == "experiment") {
@@ -452,8 +457,8 @@ struct Completer {
       if (stands_in(is_of_hooks ? "on" : "test")) add(std::string(function.name), ItemKind::Function, 3);
     }
     if (stands_in("step") || stands_in("on")) add_place_names(stands_in("on"));
-    add_symbols(graph().prelude, 5);
-    add_symbols(graph().stages, 6);
+    add_shared(&resolve::ModuleGraph::prelude, 5);
+    add_shared(&resolve::ModuleGraph::stages, 6);
   }
 
   void run() {
@@ -475,7 +480,8 @@ struct Completer {
 Json completion(const Snapshot& snapshot, std::string_view text, uint32_t offset) {
   Json result = {{"isIncomplete", false}, {"items", Json::array()}};
   if (!snapshot.compilation.graph) return result;
-  Completer completer{snapshot, text, offset, cursor_at(text, offset)};
+  const bool is_whole = snapshot.compilation.reach == Reach::Whole;
+  Completer completer{snapshot, is_whole ? snapshot : whole_library(), text, offset, cursor_at(text, offset)};
   completer.run();
   result["items"] = std::move(completer.items);
   return result;

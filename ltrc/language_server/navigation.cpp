@@ -5,6 +5,7 @@
 
 #include "dsl/lex/lex.h"
 #include "ltrc/language_server/features.h"
+#include "ltrc/language_server/fresh_name.h"
 
 namespace ltr::language_server {
 
@@ -165,7 +166,7 @@ Json rename(const Snapshot& snapshot, uint32_t offset, const std::string& name, 
     if (uri == uri_of(snapshot.path)) here[found.use->span] = text;
   }
   // Where other files change as well, this one alone would not fit to them.
-  if (changes.size() == 1) refuse_clash(snapshot, here, name);
+  if (changes.size() == 1 && !is_fresh(snapshot, entity, name)) refuse_clash(snapshot, here, name);
   return {{"changes", std::move(changes)}};
 }
 

@@ -1,11 +1,13 @@
 #include "ltrc/language_server/server.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
 
 #include "dsl/parse/parse.h"
+#include "dsl/resolve/kept_trees.h"
 #include "ltrc/exit_code.h"
 #include "ltrc/language_server/cursor.h"
 #include "ltrc/source_files.h"
@@ -16,7 +18,7 @@ namespace {
 
 /// Larger workspaces are not searched to the end.
 constexpr size_t kMaxFiles = 300;
-/// So many snapshots that nobody needs stay while one request follows the other.
+/// So many snapshots that nobody needs stay while one request follows the other, and so many of files that are not open.
 constexpr size_t kMaxPast = 16;
 
 std::optional<std::string> read_file(const std::string& path) {
@@ -25,6 +27,14 @@ std::optional<std::string> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
   return std::string{std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Whether the files that it was made of are still the same. Of one with errors that is not known: what it lacks may be there now.
+bool is_current(const Snapshot& snapshot) {
+  if (!snapshot.compilation.graph || snapshot.compilation.has_errors()) return false;
+  return std::ranges::all_of(snapshot.compilation.graph->modules, [&](const resolve::Module& module) {
+    return module.is_library || read_file(module.path) == snapshot.sources().text(module.ast.source);
+  });
 }
 
 }  // namespace
@@ -36,19 +46,45 @@ Server::Server() {
 }
 
 int Server::run() {
+  resolve::keep_library_trees();
   connection_.start();
   while (!has_exited_ && !connection_.has_ended()) {
     std::optional<Clock::time_point> deadline;
     for (const auto& [uri, document] : documents_) {
       if (document.publish_at && (!deadline || *document.publish_at < *deadline)) deadline = document.publish_at;
     }
-    if (!past_.empty() && (!deadline || *deadline > Clock::now() + kIdle)) deadline = Clock::now() + kIdle;
+    if (has_to_do() && (!deadline || *deadline > Clock::now() + kIdle)) deadline = Clock::now() + kIdle;
     const auto incoming = connection_.wait(deadline);
     if (incoming) take(*incoming);
     publish_due();
-    if (!incoming || past_.size() > kMaxPast) past_.clear();
+    if (!incoming) use_pause();
+    if (past_.size() > kMaxPast) past_.clear();
+    if (closed_.size() > kMaxPast) closed_.clear();
   }
   return is_shut_down_ || !has_exited_ ? driver::kOk : driver::kErrors;
+}
+
+bool Server::is_unread(const Document& document) { return document.publish_at && !document.snapshot; }
+
+bool Server::has_to_do() const {
+  const bool is_any_unread =
+      std::ranges::any_of(documents_, [](const auto& document) { return is_unread(document.second); });
+  return !past_.empty() || is_any_unread || (is_initialized_ && !has_library_);
+}
+
+void Server::use_pause() {
+  past_.clear();
+  if (is_initialized_ && !has_library_) {
+    whole_library();
+    has_library_ = true;
+    return;
+  }
+  // One, and then what came in meanwhile.
+  for (auto& [uri, document] : documents_) {
+    if (!is_unread(document)) continue;
+    snapshot(document);
+    return;
+  }
 }
 
 void Server::take(const Incoming& incoming) {
@@ -157,13 +193,19 @@ Server::Document& Server::document(const Json& params) {
   return found->second;
 }
 
-const Snapshot& Server::snapshot(Document& document, Reach reach) {
-  const bool is_enough =
-      document.snapshot && (reach == Reach::Mentioned || document.snapshot->compilation.reach == Reach::Whole);
-  if (is_enough) return *document.snapshot;
-  if (document.snapshot) past_.push_back(std::move(document.snapshot));
-  document.snapshot = take_snapshot(document.path, document.text, reach);
+const Snapshot& Server::snapshot(Document& document) {
+  if (!document.snapshot) document.snapshot = take_snapshot(document.path, document.text);
   return *document.snapshot;
+}
+
+const Snapshot& Server::without_word(Document& document, uint32_t offset) {
+  std::string whole = language_server::without_word(document.text, offset);
+  if (whole == document.text) return snapshot(document);
+  if (!document.blanked || document.blanked->text() != whole) {
+    retire(document.blanked);
+    document.blanked = take_snapshot(document.path, std::move(whole));
+  }
+  return *document.blanked;
 }
 
 const Snapshot& Server::parsed(Document& document) {
@@ -178,13 +220,18 @@ const Snapshot& Server::complete_snapshot(Document& document) {
   return *document.snapshot;
 }
 
+void Server::retire(std::unique_ptr<Snapshot>& snapshot) {
+  if (snapshot) past_.push_back(std::move(snapshot));
+}
+
 void Server::changed(Document& document) {
-  if (document.snapshot) past_.push_back(std::move(document.snapshot));
-  document.parsed.reset();
+  for (auto* snapshot : {&document.snapshot, &document.blanked, &document.parsed}) retire(*snapshot);
   document.publish_at = Clock::now() + kQuiet;
 }
 
 void Server::changed_on_disk() {
+  for (auto& [path, snapshot] : closed_) retire(snapshot);
+  closed_.clear();
   for (auto& [uri, document] : documents_) changed(document);
 }
 
@@ -290,8 +337,12 @@ std::vector<const Snapshot*> Server::others(const Document& document) {
     for (const resolve::Module& module : document.snapshot->compilation.graph->modules)
       is_near = is_near || module.path == path;
     if (!text || !is_near) continue;
-    past_.push_back(take_snapshot(path, std::move(*text), Reach::Mentioned));
-    all.push_back(past_.back().get());
+    std::unique_ptr<Snapshot>& known = closed_[path];
+    if (!known || !is_current(*known)) {
+      retire(known);
+      known = take_snapshot(path, std::move(*text));
+    }
+    all.push_back(known.get());
   }
   return all;
 }
@@ -328,10 +379,7 @@ void Server::add_features() {
     Document& asked = document(params);
     const source::LineIndex lines(asked.text);
     const uint32_t offset = offset_of(asked.text, lines, params.at("position"));
-    std::string whole = without_word(asked.text, offset);
-    if (whole == asked.text) return completion(snapshot(asked, Reach::Whole), asked.text, offset);
-    past_.push_back(take_snapshot(asked.path, std::move(whole), Reach::Whole));
-    return completion(*past_.back(), asked.text, offset);
+    return completion(without_word(asked, offset), asked.text, offset);
   };
   requests_["textDocument/references"] = [this](const Json& params) -> Json {
     Document& asked = document(params);

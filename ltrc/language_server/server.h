@@ -10,8 +10,8 @@
 
 namespace ltr::language_server {
 
-/// Answers one editor. It works on one message at a time; the newest analysis of a document is made
-/// when something is asked of it, or `kQuiet` after its last change, whichever is first.
+/// Answers one editor. It works on one message at a time; a document is analysed when something is asked of it, or in the first
+/// pause after its last change, whichever is first. What its whole code tells is found `kQuiet` after that, and published.
 class Server {
  public:
   static constexpr std::chrono::milliseconds kQuiet{150};
@@ -28,6 +28,7 @@ class Server {
     std::string text;
     Json version;
     std::unique_ptr<Snapshot> snapshot;  ///< of `text`, or nothing if that changed
+    std::unique_ptr<Snapshot> blanked;   ///< of `text` without the name that is being written, or nothing
     std::unique_ptr<Snapshot> parsed;    ///< of `text`, not analysed, or nothing
     std::optional<Clock::time_point> publish_at;
     std::set<std::string> others;  ///< files that its diagnostics were published in
@@ -43,14 +44,21 @@ class Server {
   /// A request about the text alone.
   void add_parsed(const std::string& method, Json (*answer)(const Snapshot&));
 
+  static bool is_unread(const Document& document);
+  bool has_to_do() const;
+  /// Does a part of what can be done before anybody asks.
+  void use_pause();
   void take(const Incoming& incoming);
   void take_request(const Json& id, const std::string& method, const Json& params);
   Json capabilities() const;
 
   Document& document(const Json& params);
   const Snapshot& parsed(Document& document);
-  const Snapshot& snapshot(Document& document, Reach reach = Reach::Mentioned);
+  const Snapshot& snapshot(Document& document);
+  const Snapshot& without_word(Document& document, uint32_t offset);
   const Snapshot& complete_snapshot(Document& document);
+  /// Keeps it until nobody waits.
+  void retire(std::unique_ptr<Snapshot>& snapshot);
   void changed(Document& document);
   void changed_on_disk();
   void publish_due();
@@ -63,9 +71,10 @@ class Server {
   std::map<std::string, Handler> notifications_;
   std::map<std::string, Document> documents_;  ///< by URI
   std::vector<std::string> folders_;
-  /// Of former states, and of files that are not open, for one request. They are freed when nobody waits, since that takes as
-  /// long as many an answer.
+  std::map<std::string, std::unique_ptr<Snapshot>> closed_;  ///< of files that are not open, by path
+  /// Of former states. They are freed when nobody waits, since that takes as long as many an answer.
   std::vector<std::unique_ptr<Snapshot>> past_;
+  bool has_library_ = false;  ///< it was read while nobody waited
   bool is_initialized_ = false;
   bool is_shut_down_ = false;
   bool has_exited_ = false;

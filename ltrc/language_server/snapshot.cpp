@@ -1,5 +1,6 @@
 #include "ltrc/language_server/snapshot.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "dsl/parse/parse.h"
@@ -69,6 +70,12 @@ std::string as_unicode(std::string text) {
   return text;
 }
 
+bool stands_in_library(const std::string& path) {
+  return std::ranges::any_of(resolve::library_texts, [&](const source::EmbeddedFile& file) {
+    return path.ends_with("/stdlib/" + std::string(file.name));
+  });
+}
+
 }  // namespace
 
 std::unique_ptr<Snapshot> parse_snapshot(const std::string& path, std::string text) {
@@ -81,17 +88,30 @@ std::unique_ptr<Snapshot> parse_snapshot(const std::string& path, std::string te
   return snapshot;
 }
 
-std::unique_ptr<Snapshot> take_snapshot(const std::string& path, std::string text, Reach reach) {
+std::unique_ptr<Snapshot> take_snapshot(const std::string& path, std::string text) {
   auto snapshot = std::make_unique<Snapshot>();
   snapshot->path = path;
   try {
-    snapshot->compilation.reach = reach;
+    snapshot->compilation.reach = stands_in_library(path) ? Reach::Whole : Reach::Mentioned;
     driver::check_text(path, as_unicode(std::move(text)), snapshot->compilation);
   } catch (const std::exception& error) {
     snapshot->failure = error.what();
   }
   snapshot->index = std::make_unique<Index>(snapshot->compilation);
   return snapshot;
+}
+
+const Snapshot& whole_library() {
+  static const std::unique_ptr<Snapshot> library = [] {
+    auto snapshot = parse_snapshot("", "ltr 1\n");
+    driver::Compilation& compilation = snapshot->compilation;
+    compilation.reach = Reach::Whole;
+    ast::Module nothing = std::move(compilation.graph->modules[0].ast);
+    compilation.graph = resolve::resolve(std::move(nothing), compilation.sources, *compilation.sink, Reach::Whole);
+    snapshot->index = std::make_unique<Index>(compilation);
+    return snapshot;
+  }();
+  return *library;
 }
 
 }  // namespace ltr::language_server

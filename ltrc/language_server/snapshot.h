@@ -10,7 +10,8 @@ namespace ltr::language_server {
 /// The id of the program's own file in every compilation.
 inline constexpr source::SourceId kMain{1};
 
-/// How much of the library is read: all of it where is shown what one could write.
+/// How much of the library is read. What a program could use beyond what it mentions tells `whole_library`; only a file of the
+/// library itself, which stands for its embedded text, is read with all others.
 using resolve::Reach;
 
 /// One state of one document, analysed as far as what is asked needs it. Everything that is answered comes from one of these.
@@ -36,7 +37,9 @@ struct Snapshot {
 
 /// One that was parsed and no more, without an index: what shows the text alone takes no analysis.
 std::unique_ptr<Snapshot> parse_snapshot(const std::string& path, std::string text);
-std::unique_ptr<Snapshot> take_snapshot(const std::string& path, std::string text, Reach reach);
+std::unique_ptr<Snapshot> take_snapshot(const std::string& path, std::string text);
+/// All of the library, with its names and without types; read when first asked for, once.
+const Snapshot& whole_library();
 
 /// A path as the compiler names it as the path of a file that can be opened: that of a library file
 /// is a read-only copy in the cache.

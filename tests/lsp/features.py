@@ -3,6 +3,8 @@
     features.py SOURCE_DIR LTRC
 """
 import pathlib
+import re
+import subprocess
 import sys
 import tempfile
 import traceback
@@ -377,6 +379,70 @@ def test_while_typing(client, mnist, **_):
     client.request("textDocument/documentSymbol", textDocument={"uri": mnist})
     client.change(mnist, "    minimize (\n", "    minimize loss\n    log loss bar\n  }\n")
     expect(client.texts[mnist] == whole and client.diagnostics(mnist) == [])
+
+
+def codes_of_check(client, text, folder):
+    """Code and line of what `ltrc check` says of `text`."""
+    path = folder / "checked.ltr"
+    path.write_text(text)
+    done = subprocess.run([client.process.args[0], "check", "--message-format=short", path], capture_output=True, text=True)
+    path.unlink()
+    return sorted(re.findall(r"checked\.ltr:(\d+):\d+: \w+\[?:? ?([EW]\d{4})", done.stderr))
+
+
+def codes_of_server(client, uri):
+    return sorted((str(one["range"]["start"]["line"] + 1), one["code"]) for one in client.diagnostics(uri))
+
+
+def test_right_after_an_edit(client, folder, mnist, **_):
+    """Whatever is asked first after an edit is told of the text as it is, and changes nothing of what is told later."""
+    (folder / "half.ltr").write_text("ltr 1\n\nfn half[B](x: float[B]) -> float[B] {\n  y = x / 2\n  return y\n}\n")
+    uri = client.open(folder / "half.ltr")
+
+    def rename(what, name):
+        edit = client.request("textDocument/rename", **client.at(uri, what), newName=name)
+        return apply_edits(client.texts[uri], edit["changes"][uri])
+
+    client.change(uri, "  y = x / 2", "  # Of all.\n  y = x / 2")
+    expect("  result = x / 2\n  return result\n" in rename("y = x", "result"), rename("y = x", "result"))
+    expect("fn halved[B]" in rename("half[B]", "halved"))
+    # The same name is taken now, and was free before; a part of another word is no name.
+    client.change(uri, "  return y", "  result = 1\n  resulting = result + 1\n  return y")
+    expect("would be wrong" in refused(-32803, lambda: rename("y = x", "result")))
+    expect("would be wrong" in refused(-32803, lambda: rename("result = 1", "y")))
+    expect("  total = 1\n  resulting = total + 1\n" in rename("result = 1", "total"))
+    expect("  sult = 1\n  resulting = sult + 1\n" in rename("result = 1", "sult"))
+    # A name of the library, of which the program says nothing, may become that of a local.
+    expect("  relu = x / 2\n" in rename("y = x", "relu"))
+    client.change(uri, "  result = 1\n  resulting = result + 1\n", "")
+    for old, new in (("return y", "return yy"), ("return yy", "return y"), ("y = x / 2", "y = x / 2; z = x")):
+        client.change(uri, old, new)
+        expect("fn half" in hover(client, uri, "half"))
+        expect(codes_of_server(client, uri) == codes_of_check(client, client.texts[uri], folder), client.texts[uri])
+    expect(codes_of_server(client, uri) == [("5", "W0302")], codes_of_server(client, uri))
+    # What only the whole code tells comes as well.
+    client.change(mnist, "    minimize loss\n", "")
+    hover(client, mnist, "log loss bar", shift=4)
+    expect(codes_of_server(client, mnist) == codes_of_check(client, client.texts[mnist], folder) != [])
+    client.change(mnist, "    log loss bar", "    minimize loss\n    log loss bar")
+    expect(client.diagnostics(mnist) == [])
+
+
+def test_completion_in_a_broken_text(client, folder, **_):
+    """The library is shown as a whole, whatever of it the program mentions, and whatever is wrong with it."""
+    (folder / "broken.ltr").write_text("ltr 1\n\nfn half[B](x: float[B]) -> float[B] {\n  y = x / 2\n  return y\n}\n")
+    uri = client.open(folder / "broken.ltr")
+    place = client.change(uri, "  return y", "  y = (x * 2\n  return x.s")
+    found = labels(client, uri, place)
+    expect(found[0] == "shape" and {"sum", "softmax", "relu"} <= set(found) and "Checkpoint" not in found, found)
+    expect(labels(client, uri, place) == found, "asked again")
+    place = client.change(uri, "return x.s", "return x.\n  ")
+    found = labels(client, uri, place)
+    expect({"x", "y", "half", "relu", "cross_entropy", "Linear", "Accuracy", "shuffle"} <= set(found), found)
+    expect(len(found) == len(set(found)) and not [name for name in found if name.startswith("_")], found)
+    place = client.change(uri, "return x.\n  ", "return y\n}\n\nexperiment e {\n  callbacks { E")
+    expect({"Ema", "EarlyStop", "Checkpoint"} <= set(labels(client, uri, place)), labels(client, uri, place))
+    client.notify("textDocument/didClose", textDocument={"uri": uri})
 
 
 def main(source, ltrc):

@@ -1,0 +1,91 @@
+#include "ltrc/language_server/fresh_name.h"
+
+#include <algorithm>
+#include <cctype>
+#include <initializer_list>
+
+#include "dsl/check/scope/places.h"
+#include "dsl/check/types/types.h"
+#include "dsl/lex/lex.h"
+#include "ltrc/language_pages.h"
+#include "runtime/tables/roles.h"
+
+namespace ltr::language_server {
+
+namespace {
+
+/// Only the program's own code mentions it.
+bool is_of_code(const Entity& entity) {
+  switch (entity.kind) {
+    case EntityKind::Local:
+    case EntityKind::Binder:
+    case EntityKind::Const:
+    case EntityKind::Type: return true;
+    case EntityKind::Function: return entity.decl != nullptr && entity.decl->get<ast::Fn>() != nullptr;
+    case EntityKind::Module:
+    case EntityKind::Hparam:
+    case EntityKind::Metric:
+    case EntityKind::Data:
+    case EntityKind::Block:
+    case EntityKind::Model:
+    case EntityKind::Callback:
+    case EntityKind::Topology:
+    case EntityKind::Experiment:
+    case EntityKind::Param:
+    case EntityKind::Member:
+    case EntityKind::Method:
+    case EntityKind::Step:
+    case EntityKind::State:
+    case EntityKind::Stream:
+    case EntityKind::Field:
+    case EntityKind::Series: return false;
+  }
+  return false;
+}
+
+/// Names of types and dims, and those that begin with `_`, are told by how they begin.
+bool begins_alike(const std::string& left, const std::string& right) {
+  const auto is_upper = [](const std::string& word) { return std::isupper(static_cast<unsigned char>(word[0])) != 0; };
+  return is_upper(left) == is_upper(right) && (left[0] == '_') == (right[0] == '_');
+}
+
+bool is_language_name(const std::string& name) {
+  const auto is_it = [&](const auto& row) { return row.name == name; };
+  const std::vector<std::string> types = check::type_words();
+  return lex::find_word(name) != lex::TokenKind::Name || is_role(name) ||
+         std::ranges::any_of(check::kPlaceNames, is_it) || std::ranges::any_of(check::kPlaceFunctions, is_it) ||
+         std::ranges::find(types, name) != types.end() || check::element_of(name).has_value() ||
+         !driver::find_sections(name).empty();
+}
+
+bool is_library_name(const std::string& name) {
+  const resolve::ModuleGraph& graph = *whole_library().compilation.graph;
+  return std::ranges::any_of(
+      std::initializer_list<const std::map<std::string, resolve::Symbol>*>{&graph.prelude, &graph.stages, &graph.texts,
+                                                                           &graph.schedules, &graph.setting_values},
+      [&](const auto* names) { return names->contains(name); });
+}
+
+}  // namespace
+
+bool is_fresh(const Snapshot& snapshot, const Entity& entity, const std::string& name) {
+  const resolve::ModuleGraph& graph = *snapshot.compilation.graph;
+  const bool may_be = is_of_code(entity) && entity.module == 0 && !snapshot.compilation.has_errors() &&
+                      !entity.name.empty() && begins_alike(entity.name, name) && !is_language_name(name) &&
+                      !is_library_name(name);
+  if (!may_be) return false;
+  for (const resolve::Module& module : graph.modules) {
+    // The part of another word that is the name does no harm, but for one more check.
+    if (!module.is_library && snapshot.sources().text(module.ast.source).find(name) != std::string_view::npos)
+      return false;
+  }
+  diagnostics::Sink sink;
+  const lex::TokenBuffer buffer = lex::lex(kMain, snapshot.text(), sink);
+  return std::ranges::all_of(buffer.tokens, [&](const lex::Token& token) {
+    const bool is_named_so = lex::is_word(token.kind) && snapshot.sources().text(token.span) == entity.name;
+    const Use* use = is_named_so ? snapshot.index->use_at(kMain, token.span.end) : nullptr;
+    return !is_named_so || (use != nullptr && use->span == token.span);
+  });
+}
+
+}  // namespace ltr::language_server
