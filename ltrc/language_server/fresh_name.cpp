@@ -14,26 +14,29 @@ namespace ltr::language_server {
 
 namespace {
 
-/// Only the program's own code mentions it.
-bool is_of_code(const Entity& entity) {
+/// Only the program's own code mentions it, and strings that say which weights they mean.
+bool is_of_code(const Entity& entity, const resolve::Module& main) {
   switch (entity.kind) {
     case EntityKind::Local:
     case EntityKind::Binder:
     case EntityKind::Const:
-    case EntityKind::Type: return true;
+    case EntityKind::Type:
+    case EntityKind::Block:
+    case EntityKind::Metric:
+    case EntityKind::Model:
+    case EntityKind::Data:
+    case EntityKind::Member:
+    case EntityKind::Method: return true;
     case EntityKind::Function: return entity.decl != nullptr && entity.decl->get<ast::Fn>() != nullptr;
+    case EntityKind::Param: {
+      const auto around = main.symbols.find(entity.container);
+      return around == main.symbols.end() || around->second.kind != resolve::SymbolKind::Op;
+    }
     case EntityKind::Module:
     case EntityKind::Hparam:
-    case EntityKind::Metric:
-    case EntityKind::Data:
-    case EntityKind::Block:
-    case EntityKind::Model:
     case EntityKind::Callback:
     case EntityKind::Topology:
     case EntityKind::Experiment:
-    case EntityKind::Param:
-    case EntityKind::Member:
-    case EntityKind::Method:
     case EntityKind::Step:
     case EntityKind::State:
     case EntityKind::Stream:
@@ -66,13 +69,36 @@ bool is_library_name(const std::string& name) {
       [&](const auto* names) { return names->contains(name); });
 }
 
+/// Whether a string on one line of a program holds `name`, or may stand for several, as the file does from which weights come.
+bool has_string_of(std::string_view line, const std::string& name) {
+  const size_t begin = line.find('"');
+  if (begin == std::string_view::npos) return false;
+  const std::string_view strings = line.substr(begin, line.rfind('"') + 1 - begin);
+  return strings.find(name) != std::string_view::npos || strings.find_first_of("*?[{") != std::string_view::npos ||
+         strings.find("\"\"\"") != std::string_view::npos || line.find("from") != std::string_view::npos;
+}
+
 }  // namespace
+
+bool is_named_in_strings(const Snapshot& snapshot, const Entity& entity) {
+  // A block that is given has weights, too.
+  if (entity.kind != EntityKind::Member && entity.kind != EntityKind::Param) return false;
+  return std::ranges::any_of(snapshot.compilation.graph->modules, [&](const resolve::Module& module) {
+    if (module.is_library) return false;
+    const source::SourceId file = module.ast.source;
+    const uint32_t count = snapshot.sources().lines(file).line_count();
+    for (uint32_t line = 1; line <= count; ++line) {
+      if (has_string_of(snapshot.sources().line_text(file, line), entity.name)) return true;
+    }
+    return false;
+  });
+}
 
 bool is_fresh(const Snapshot& snapshot, const Entity& entity, const std::string& name) {
   const resolve::ModuleGraph& graph = *snapshot.compilation.graph;
-  const bool may_be = is_of_code(entity) && entity.module == 0 && !snapshot.compilation.has_errors() &&
-                      !entity.name.empty() && begins_alike(entity.name, name) && !is_language_name(name) &&
-                      !is_library_name(name);
+  const bool may_be = is_of_code(entity, graph.modules[0]) && !is_named_in_strings(snapshot, entity) &&
+                      entity.module == 0 && !snapshot.compilation.has_errors() && !entity.name.empty() &&
+                      begins_alike(entity.name, name) && !is_language_name(name) && !is_library_name(name);
   if (!may_be) return false;
   for (const resolve::Module& module : graph.modules) {
     // The part of another word that is the name does no harm, but for one more check.

@@ -145,9 +145,7 @@ Json prepare_rename(const Snapshot& snapshot, uint32_t offset) {
 
 bool is_named_in_strings(const Snapshot& snapshot, uint32_t offset) {
   const Use* use = snapshot.index->use_at(kMain, offset);
-  if (use == nullptr) return false;
-  const EntityKind kind = snapshot.index->entity(use->entity).kind;
-  return kind == EntityKind::Member || kind == EntityKind::Param;  // A block that is given has weights, too.
+  return use != nullptr && is_named_in_strings(snapshot, snapshot.index->entity(use->entity));
 }
 
 Json rename(const Snapshot& snapshot, uint32_t offset, const std::string& name, const Others& others) {

@@ -236,6 +236,23 @@ def test_references_and_rename(client, mnist, **_):
     expect("set channels = 64" in text and "Classifier(channels, lr)" in text and "Conv2d(1, width" in text, text)
 
 
+def test_rename_of_members(client, mnist, **_):
+    def rename(what, name):
+        edit = client.request("textDocument/rename", **client.at(mnist, what), newName=name)
+        return apply_edits(client.texts[mnist], edit["changes"][mnist])
+
+    expect("  first = Conv2d(1" in rename("conv1 = Conv2d", "first") and "|> first |> relu" in rename("conv1 = Conv2d", "first"))
+    text = rename("ConvNet(width: int", "Network")
+    expect("block Network(" in text and "net = Network(width, classes)" in text and "ConvNet" not in text, text)
+    # A pattern knows it now, and another one may: that of all layers does not mind.
+    client.change(mnist, "    clip_norm = 1.0", '    clip_norm = 1.0\n    group "net.conv1.*" { lr = 1e-4 }')
+    expect("would be wrong" in refused(-32803, lambda: rename("conv1 = Conv2d", "first")))
+    client.change(mnist, 'group "net.conv1.*"', 'group "net.*"')
+    expect("  first = Conv2d(1" in rename("conv1 = Conv2d", "first"))
+    client.change(mnist, '\n    group "net.*" { lr = 1e-4 }', "")
+    expect(client.diagnostics(mnist) == [], client.diagnostics(mnist))
+
+
 def test_rename_of_what_merges(client, folder, **_):
     state = "state n: f64 = 0 reduce merge pool"
     metric = f"""ltr 1
