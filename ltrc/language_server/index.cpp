@@ -155,7 +155,8 @@ void Index::add_series(const check::Program& program) {
     const auto& modules = compilation_->graph->modules;
     const auto home = std::ranges::find(modules, entry.span.source, [](const auto& one) { return one.ast.source; });
     Entity series{.kind = EntityKind::Series, .name = entry.name, .span = entry.span};
-    series.module = uint32_t(home - modules.begin());
+    // What a step would log that could not be read has no place.
+    series.module = home != modules.end() ? uint32_t(home - modules.begin()) : 0;
     series.container = entry.owner;
     add(std::move(series));
   }

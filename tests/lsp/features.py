@@ -373,6 +373,20 @@ def test_semantic_tokens(client, legend, mnist, **_):
     expect(kind("net = ConvNet", "ConvNet") == "class")
 
 
+def test_colour_of_a_lost_series(client, mnist, **_):
+    """A step that cannot be read may log what is watched: the series has no place, and is none of the library."""
+    client.change(mnist, "block ConvNet(", "import std.block ConvNet(")
+    data = client.request("textDocument/semanticTokens/full", textDocument={"uri": mnist})["data"]
+    wanted = client.at(mnist, "monitor = val.loss", shift=14)["position"]
+    line, column, found = 0, 0, []
+    for i in range(0, len(data), 5):
+        line, column = line + data[i], data[i + 1] + (0 if data[i] else column)
+        if (line, column) == (wanted["line"], wanted["character"]):
+            found.append(data[i + 4])
+    expect(len(found) == 1 and found[0] & 4 == 0, found)
+    client.change(mnist, "import std.block ConvNet(", "block ConvNet(")
+
+
 def test_folding_links_lenses(client, mnist, gpt, **_):
     folds = client.request("textDocument/foldingRange", textDocument={"uri": mnist})
     first = client.at(mnist, "model Classifier")["position"]["line"]
