@@ -370,7 +370,7 @@ bool Scanner::scan_foreign_operator() {
     return true;
   }
   for (const ForeignOperator& row : kForeignOperators) {
-    if (row.text.front() != peek() || !starts_with(row.text)) continue;
+    if (!starts_with(row.text)) continue;
     const size_t begin = at_;
     const std::string_view rest = text_.substr(at_ + row.text.size());
     const bool lacks_operand = starts_line_ || out_.tokens.empty() || joins_next_line(out_.tokens.back().kind);
