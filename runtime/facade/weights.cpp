@@ -1,6 +1,7 @@
 #include <ATen/ATen.h>
 
 #include "ltr/api.h"
+#include "ltr/ops.h"
 #include "runtime/optim/optimizer.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/mode.h"
@@ -10,6 +11,7 @@
 namespace ltr {
 
 bool operator==(const Weights& left, const Weights& right) {
+  refuse_plan(Unplanned::HostRead);
   if (left.size() != right.size()) return false;
   for (size_t i = 0; i < left.size(); i++) {
     const In a(left[i].tensor), b(right[i].tensor);
@@ -64,13 +66,11 @@ int64_t count(const Weights& weights) {
 }
 
 Tensor norm(const Tensors& tensors) {
-  return guarded([&] {
-    std::vector<at::Tensor> squares;
-    for (const Tensor& tensor : tensors) {
-      if (tensor.defined()) squares.push_back(at::linalg_vector_norm(In(tensor)));
-    }
-    return give(squares.empty() ? at::zeros({}) : at::linalg_vector_norm(at::stack(squares)));
-  });
+  Tensors norms;
+  for (const Tensor& tensor : tensors) {
+    if (tensor.defined()) norms.push_back(norm(tensor, 2, std::nullopt, false));
+  }
+  return norms.empty() ? zeros({}) : norm(stack(norms, 0), 2, std::nullopt, false);
 }
 
 Tensor norm(const Weights& weights) {

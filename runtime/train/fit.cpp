@@ -138,9 +138,20 @@ bool Fit::run_window(int64_t batches_of_epoch) {
   cx_.global_step = at_.global_step;
   cx_.agreement.after_window();
   at_.ends_epoch = cx_.ends_epoch;
+  note_rates();
   const ProfilePart part("callbacks");
   cx_.listeners.each(kAfterWindow, [](Listener& one) { one.after_window(); });
   return true;
+}
+
+void Fit::note_rates() {
+  rates_.clear();
+  for (const auto& optimizer : request_.root.state().optimizers) rates_.push_back(optimizer->rate(at_.global_step - 1));
+}
+
+double Fit::last_rate(size_t optimizer) const {
+  if (optimizer < rates_.size()) return rates_[optimizer];
+  return request_.root.state().optimizers[optimizer]->rate(std::max<int64_t>(at_.global_step - 1, 0));
 }
 
 void Fit::record_window() {
@@ -152,9 +163,8 @@ void Fit::record_window() {
   Named& row = is_regular(step) ? state_.rows.regular() : state_.rows.only_last();
   cx_.logs.end_window(is_due, row);
   if (is_due) {
-    for (const auto& optimizer : request_.root.state().optimizers) {
-      row.emplace_back("lr/" + optimizer->name(), last_rate(*optimizer));
-    }
+    const auto& optimizers = request_.root.state().optimizers;
+    for (size_t i = 0; i < optimizers.size(); ++i) row.emplace_back("lr/" + optimizers[i]->name(), last_rate(i));
     cx_.norms.read_into(row);
     cx_.listeners.each(kRecorded, [&](Listener& one) { one.recorded(row); });
   }

@@ -64,8 +64,9 @@ Fit::Fit(RunRequest& request)
       saver_(request_, cx_, state_, times_) {
   if (request.flags.profile) profile_.emplace(request.flags.trace);
   check_settings();
-  for (const auto& optimizer : request.root.state().optimizers)
-    cx_.logs.add_unasked("lr." + optimizer->name(), [this, &one = *optimizer] { return last_rate(one); });
+  const auto& optimizers = request.root.state().optimizers;
+  for (size_t i = 0; i < optimizers.size(); ++i)
+    cx_.logs.add_unasked("lr." + optimizers[i]->name(), [this, i] { return last_rate(i); });
   const bool skips_val = settings_.limit_val.batches == 0 || settings_.limit_val.fraction == 0;
   if (val_step_ != nullptr && !skips_val) val_streams_ = streams_of(request_.data, Role::Val);
   windows_ = std::make_unique<Windows>(settings_, feed_->batch_size() * request.ranks.world(),

@@ -306,6 +306,9 @@ class PlanRunner : public StepRunner {
     });
     planning_s_ += Stopwatch::since(begin);
     if (!is_admitted) refusal = Refusal{kTooMany, {}};
+    // A tensor that no op made may be another one each time, and hang on weights: this batch would go the wrong way.
+    if (!refusal && plan::has_constants(recording.graph))
+      refusal = change_from(recording, step, batch, stream, number, times);
     if (refusal) return give_up(step, *refusal);
     const double recording_s = times.recording;
     times = planned->planning();

@@ -50,6 +50,29 @@ experiment e {{
 }}
 """
 
+# Each update is the rate.
+RATES = """ltr 1
+data Ones() {
+  batch[B] { x: float[B] }
+  train = range(8) |> map(row => (x = 1.0)) |> collate(2)
+}
+block Single() { weight w: float[] = zeros() }
+model Rates() {
+  net = Single()
+  optimizer opt = SGD(net.weights, lr = 0.1)
+  step train[B](x: float[B]) {
+    before = stop_grad(net.w) * 1.0
+    minimize mean(net.w * x)
+    log used = before - stop_grad(net.w)
+  }
+}
+experiment rates {
+  data = Ones(), model = Rates()
+  trainer { epochs = 3, log_every = 1 }
+  callbacks { Swa(lr = 0.02, start = 0.3, anneal = 4 steps, strategy = linear) }
+}
+"""
+
 
 def tensors(file):
     """Name to type and bytes."""
@@ -87,6 +110,15 @@ with scratch() as place:
     result = fit(build(folder / "timed.ltr", folder), folder / "timed-runs")
     shares = [int(share) for share in re.findall(r"(?:train|val|data wait|checkpoints) (\d+) %", result.text)]
     check("what takes time is counted once", result.returncode == 0 and len(shares) == 4 and sum(shares) <= 100 and shares[0] > 0, result.text)
+
+    # The rate that a row has is that of its step, also where a callback sets that of the next one.
+    source = folder / "rates.ltr"
+    source.write_text(RATES)
+    result = fit(build(source, folder), folder / "rates")
+    rows = [json.loads(line)["values"] for line in (newest(folder / "rates") / "log.jsonl").read_text().splitlines() if '"metrics"' in line]
+    told = [(row["lr/opt"], row["train/used"]) for row in rows if "train/used" in row]
+    check("the rate of a row is that of its step", result.returncode == 0 and len(told) == 12 and told[-1][0] == 0.02
+          and all(abs(rate - used) < 1e-6 for rate, used in told), (told, result.text))
 
     # `Ema` at the end of each epoch: float buffers are averaged like the weights, or are those of training; whole numbers always are.
     for name, call in {"average": "Ema(decay = 0.8, every = 9 steps)", "copy": "Ema(decay = 0.8, every = 9 steps, buffers = copy)"}.items():

@@ -129,8 +129,8 @@ void abs(Step& s) { s.give(0, s.gradient() * s.in(0).call(Op::sign)); }
 
 void relu(Step& s) { s.give(0, choose(compared(Op::gt_number, s.out(), 0), s.gradient(), 0.0)); }
 void relu6(Step& s) {
-  const Term above = choose(compared(Op::ge_number, s.in(0), 0), s.gradient(), 0.0);
-  s.give(0, choose(compared(Op::le_number, s.in(0), 6), above, 0.0));
+  const Term above = choose(compared(Op::gt_number, s.in(0), 0), s.gradient(), 0.0);
+  s.give(0, choose(compared(Op::lt_number, s.in(0), 6), above, 0.0));
 }
 void gelu(Step& s) { s.give(0, s.gradient().call(Op::gelu_backward, s.in(0), s.host<Str>(1))); }
 Term silu_slope(const Term& x) {

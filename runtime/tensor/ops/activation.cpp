@@ -27,7 +27,7 @@ Tensor relu(const Tensor& x) {
 }
 
 Tensor relu6(const Tensor& x) {
-  return guarded([&] { return give(at::clamp(In(x), 0, 6)); });
+  return guarded([&] { return give(at::hardtanh(In(x), 0, 6)); });
 }
 
 Tensor logsigmoid(const Tensor& x) {
