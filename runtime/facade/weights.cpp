@@ -1,7 +1,6 @@
 #include <ATen/ATen.h>
 
 #include "ltr/api.h"
-#include "ltr/ops.h"
 #include "runtime/optim/optimizer.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/mode.h"
@@ -66,17 +65,13 @@ int64_t count(const Weights& weights) {
 }
 
 Tensor norm(const Tensors& tensors) {
-  Tensors norms;
-  for (const Tensor& tensor : tensors) {
-    if (tensor.defined()) norms.push_back(norm(tensor, 2, std::nullopt, false));
-  }
-  return norms.empty() ? zeros({}) : norm(stack(norms, 0), 2, std::nullopt, false);
-}
-
-Tensor norm(const Weights& weights) {
-  Tensors tensors;
-  for (const Weight& weight : weights) tensors.push_back(gathered(weight.tensor));
-  return norm(tensors);
+  return guarded([&] {
+    std::vector<at::Tensor> squares;
+    for (const Tensor& tensor : tensors) {
+      if (tensor.defined()) squares.push_back(at::linalg_vector_norm(In(tensor)));
+    }
+    return give(squares.empty() ? at::zeros({}) : at::linalg_vector_norm(at::stack(squares)));
+  });
 }
 
 Tensors grads_of(const Optimizer& optimizer) {

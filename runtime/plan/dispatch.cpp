@@ -137,6 +137,13 @@ LTR_EXPORT bool due(const Context& cx, const Value& period, bool is_end) {
 
 }  // namespace step
 
+/// In operations, which a plan sees.
+Tensor norm(const Weights& weights) {
+  Tensors norms;
+  for (const Weight& weight : weights) norms.push_back(step::norm(gathered(weight.tensor), 2, std::nullopt, false));
+  return norms.empty() ? step::zeros({}) : step::norm(step::stack(norms, 0), 2, std::nullopt, false);
+}
+
 int64_t read_count(const Context& cx, int64_t Context::* field) {
   if (plan::Recorder* recorder = plan::Recorder::here(); recorder != nullptr)
     recorder->note(plan::Guard(plan::CountRead{field, cx.*field}));

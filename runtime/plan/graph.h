@@ -2,7 +2,6 @@
 
 // A step as it was recorded: values with their sizes, and what is computed of them, in order.
 
-#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <variant>
@@ -59,12 +58,6 @@ struct Node {
     return std::get<T>(arguments[argument]);
   }
 };
-
-/// Whether it reads tensors that are no weights and that none of its nodes made.
-inline bool has_constants(const Graph& graph) {
-  return std::any_of(graph.values.begin(), graph.values.end(),
-                     [](const Value& value) { return value.kind == Value::Kind::Constant; });
-}
 
 /// `each(id)` for every value that `node` takes.
 template <class Each>

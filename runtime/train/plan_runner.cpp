@@ -53,6 +53,15 @@ void read_held(const RunRequest& request, Str& held) {
   if (held.find('1') == Str::npos) held.clear();
 }
 
+/// Whether it reads tensors that are neither weights nor buffers, and that none of its ops made.
+bool has_constants(const Recording& recording, const RunRequest& request) {
+  return std::ranges::any_of(recording.kept, [&](const auto& kept) {
+    const auto is_it = [&](const Entry& buffer) { return buffer.tensor.impl() == kept.second.impl(); };
+    return recording.graph.values[kept.first].kind == plan::Value::Kind::Constant &&
+           std::ranges::none_of(request.root.state().buffers, is_it);
+  });
+}
+
 bool holds(const std::vector<plan::Guard>& guards, const Context& cx) {
   return std::ranges::all_of(guards, [&](const plan::Guard& guard) { return plan::holds(guard, cx); });
 }
@@ -307,7 +316,7 @@ class PlanRunner : public StepRunner {
     planning_s_ += Stopwatch::since(begin);
     if (!is_admitted) refusal = Refusal{kTooMany, {}};
     // A tensor that no op made may be another one each time, and hang on weights: this batch would go the wrong way.
-    if (!refusal && plan::has_constants(recording.graph))
+    if (!refusal && has_constants(recording, session_.request))
       refusal = change_from(recording, step, batch, stream, number, times);
     if (refusal) return give_up(step, *refusal);
     const double recording_s = times.recording;

@@ -114,8 +114,8 @@ with scratch() as place:
     # The rate that a row has is that of its step, also where a callback sets that of the next one.
     source = folder / "rates.ltr"
     source.write_text(RATES)
-    result = fit(build(source, folder), folder / "rates")
-    rows = [json.loads(line)["values"] for line in (newest(folder / "rates") / "log.jsonl").read_text().splitlines() if '"metrics"' in line]
+    result = fit(build(source, folder), folder / "rates-runs")
+    rows = [json.loads(line)["values"] for line in (newest(folder / "rates-runs") / "log.jsonl").read_text().splitlines() if '"metrics"' in line]
     told = [(row["lr/opt"], row["train/used"]) for row in rows if "train/used" in row]
     check("the rate of a row is that of its step", result.returncode == 0 and len(told) == 12 and told[-1][0] == 0.02
           and all(abs(rate - used) < 1e-6 for rate, used in told), (told, result.text))

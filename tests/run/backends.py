@@ -253,7 +253,7 @@ model Sums() {
   optimizer opt = SGD([a, b, c, table.weights, other.weights], lr = 0.1, momentum = 0.9) { clip_norm = 0.5 }
   step train[B](ids: i64[B, 3], y: float[B, 4]) {
     seen = (table(ids) + other(ids)).mean(1)
-    loss = mse(seen * (a + b + c.reshape(4)), y) + 0.01 * norm(table.weights + other.weights) ** 2
+    loss = mse(seen * (a + b + c.reshape(4)), y) + 0.01 * (norm(table.weights) ** 2 + norm(other.weights) ** 2)
     minimize loss
     log loss
     log size = norm(table.weights) + norm(a)
