@@ -13,7 +13,7 @@ LTR_STEP_BEGIN
 
 /// max(x, 0).
 LTR_EXPORT Tensor relu(const Tensor& x);
-/// min(max(x, 0), 6). Howard et al. 2017.
+/// min(max(x, 0), 6), without a gradient at 0 and 6. Howard et al. 2017.
 LTR_EXPORT Tensor relu6(const Tensor& x);
 /// x Φ(x), Φ of the normal distribution; `tanh` is its approximation. Hendrycks and Gimpel 2016.
 LTR_EXPORT Tensor gelu(const Tensor& x, const Str& form);
