@@ -96,7 +96,7 @@ with scratch() as place:
     check("a folder that is not there is named", result.returncode == 1 and "missing/one.npz" in result.text, result.text)
     result = predict("one", "one.npx")
     check("another ending is refused with those that there are", result.returncode == 2
-          and ".jsonl, .csv, .npy, .npz, .safetensors or - are written" in result.text, result.text)
+          and ".jsonl, .csv, .npy, .npz, .safetensors, a folder/ or - are written" in result.text, result.text)
 
     def given(file, tensors):
         save_file(tensors, folder / file)
