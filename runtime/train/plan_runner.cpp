@@ -313,11 +313,11 @@ class PlanRunner : public StepRunner {
       if (session_.request.flags.profile)
         planned->measure(Profile::here() != nullptr ? Profile::here()->is_tracing() : kNever);
     });
-    planning_s_ += Stopwatch::since(begin);
     if (!is_admitted) refusal = Refusal{kTooMany, {}};
     // A tensor that no op made may be another one each time, and hang on weights: this batch would go the wrong way.
     if (!refusal && has_constants(recording, session_.request))
       refusal = change_from(recording, step, batch, stream, number, times);
+    planning_s_ += Stopwatch::since(begin);
     if (refusal) return give_up(step, *refusal);
     const double recording_s = times.recording;
     times = planned->planning();
