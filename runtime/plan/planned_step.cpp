@@ -126,7 +126,8 @@ void PlannedStep::simplify_nodes() {
   for (size_t at = 0; at < recording_.marks.size(); ++at) {
     add(false);
     if (part_of_[at]) add(true);
-    list.back().writes_behind = !written_by(recording_.marks[at].effect).empty();
+    // Behind a gradient hooks run.
+    list.back().writes_behind = part_of_[at] || !written_by(recording_.marks[at].effect).empty();
   }
   add(false);
   const std::vector<size_t> places = simplify(recording_.graph, list);

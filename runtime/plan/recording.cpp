@@ -104,7 +104,8 @@ std::vector<ValueId> read_by(const Effect& effect) {
 std::vector<ValueId> written_by(const Effect& effect) {
   using Ids = std::vector<ValueId>;
   return std::visit(
-      Overloaded{[](const Minimized& one) { return one.by; }, [](const BufferAssigned& one) { return Ids{one.buffer}; },
+      Overloaded{[](const Minimized& one) { return one.by; }, [](const OptimizerStepped& one) { return one.by; },
+                 [](const BufferAssigned& one) { return Ids{one.buffer}; },
                  [](const BufferFilled& one) { return Ids{one.buffer}; },
                  [](const AveragesMoved& one) { return one.target; }, [](const auto&) { return Ids(); }},
       effect);

@@ -56,6 +56,7 @@ struct GradientsZeroed {
 };
 struct OptimizerStepped {
   Optimizer* optimizer;
+  std::vector<ValueId> by;  ///< the weights that it moves
   bool operator==(const OptimizerStepped&) const = default;
 };
 struct NormClipped {

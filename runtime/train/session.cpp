@@ -317,7 +317,9 @@ void Session::zero_grad(Optimizer& optimizer) {
 }
 
 void Session::step(Optimizer& optimizer) {
-  if (is_rehearsed([&](Recorder&) { return plan::OptimizerStepped{&optimizer}; })) return;
+  if (is_rehearsed(
+          [&](Recorder& recorder) { return plan::OptimizerStepped{&optimizer, recorder.ids_of(optimizer.weights())}; }))
+    return;
   if (is_repeating_) return;
   guarded([&] {
     const ProfilePart part("update");
