@@ -34,11 +34,12 @@ struct Operation {
 /// Fills what it costs, by its sizes and its row of the library's table.
 void count_cost(Operation& operation, const std::vector<Value>& args, const Value& result);
 
-/// What the backward pass of one `minimize` adds.
+/// What the backward pass of one `minimize` or `backward` adds.
 struct Backward {
   double flops = 0;
   double product_flops = 0;  ///< the part of products
   size_t at = 0;             ///< entries of the tape before it
+  bool is_used_up = true;  ///< an update takes the gradients of weights at once; those of `backward` wait for `step()`
   /// Entries of the tape with their operations, in the order in which the pass meets them.
   std::vector<std::pair<size_t, double>> parts;
   std::vector<size_t> unknown;  ///< operations whose sizes are not known

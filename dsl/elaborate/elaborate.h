@@ -34,7 +34,7 @@ struct Plan {
   Tree tree;
   std::vector<std::pair<std::string, Value>> hparams;
   std::vector<Operation> tape;      ///< of the train step, in order
-  std::vector<Backward> backwards;  ///< one for each `minimize`
+  std::vector<Backward> backwards;  ///< one for each `minimize` or `backward`
   Size batch;                       ///< records in a batch of the train stream
   int64_t accumulate = 1;           ///< batches of one update
   struct Optimizer {

@@ -140,7 +140,8 @@ class Walk {
       go_back_through(i, pass, taking_part);
     }
     live_ -= again;
-    gradients_ = 0;  // The update has taken them.
+    if (!backward.is_used_up) return;
+    gradients_ = 0;
     counted_.clear();
   }
 

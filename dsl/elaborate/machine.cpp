@@ -260,6 +260,16 @@ struct Machine::StmtRunner {
     machine.plan_.backwards.push_back(count_backward(machine.plan_.tape, loss.node, weights));
     return std::nullopt;
   }
+  Result operator()(const stmt::Backward& backward) const {
+    const Value loss = machine.eval(backward.loss, frame);
+    std::vector<WeightId> weights;
+    for (const Plan::Optimizer& optimizer : machine.plan_.optimizers)
+      weights.insert(weights.end(), optimizer.weights.begin(), optimizer.weights.end());
+    Backward pass = count_backward(machine.plan_.tape, loss.node, weights);
+    pass.is_used_up = false;
+    machine.plan_.backwards.push_back(std::move(pass));
+    return std::nullopt;
+  }
   Result operator()(const stmt::If& branch) const {
     const Value condition = machine.eval(branch.condition, frame);
     const bool is_known = condition.kind == Value::Kind::Bool;
@@ -298,7 +308,6 @@ struct Machine::StmtRunner {
 
   // What counts by its operands alone.
   Result operator()(const stmt::SetMember&) const { return operands(); }
-  Result operator()(const stmt::Backward&) const { return operands(); }
   Result operator()(const stmt::Log&) const { return operands(); }
   Result operator()(const stmt::Eval&) const { return operands(); }
   Result operator()(const stmt::Assert&) const { return operands(); }
