@@ -41,8 +41,10 @@ def main(ltrc=SOURCE / "build/release/bin/ltrc"):
         print(f"{client.texts[uri].count(chr(10))} lines, {len(faults)} errors")
         place = client.at(uri, "logits = net", nth=3)
         whole = {"textDocument": {"uri": uri}}
+        hparam = client.at(uri, "hparam width", shift=7)
         asks = {"hover": place, "definition": place, "signatureHelp": client.at(uri, "padding = 1", nth=4),
                 "completion": place, "references": {**place, "context": {}}, "rename": {**place, "newName": "scores"},
+                "rename (hparam)": {**hparam, "newName": "breadth"},
                 "documentSymbol": whole, "semanticTokens/full": whole, "foldingRange": whole, "formatting": whole,
                 "inlayHint": {**whole, "range": {"start": {"line": 0, "character": 0},
                                                  "end": {"line": 9999, "character": 0}}}}
@@ -51,8 +53,8 @@ def main(ltrc=SOURCE / "build/release/bin/ltrc"):
             for _ in range(ROUNDS):
                 client.change(uri, "ltr 1", "ltr 1 # x")
                 client.change(uri, "ltr 1 # x", "ltr 1")
-                fresh.append(seconds(lambda: client.request("textDocument/" + method, **params))[1])
-                again.append(seconds(lambda: client.request("textDocument/" + method, **params))[1])
+                fresh.append(seconds(lambda: client.request("textDocument/" + method.split()[0], **params))[1])
+                again.append(seconds(lambda: client.request("textDocument/" + method.split()[0], **params))[1])
             first, second = statistics.median(fresh), statistics.median(again)
             print(f"{method:22} after an edit {first * 1000:7.1f} ms   again {second * 1000:7.1f} ms")
         client.notes.clear()

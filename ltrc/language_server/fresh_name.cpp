@@ -4,6 +4,7 @@
 #include <cctype>
 #include <initializer_list>
 
+#include "dsl/check/declarations/declarations.h"
 #include "dsl/check/scope/places.h"
 #include "dsl/check/types/types.h"
 #include "dsl/lex/lex.h"
@@ -14,8 +15,11 @@ namespace ltr::language_server {
 
 namespace {
 
-/// Only the program's own code mentions it, and strings that say which weights they mean.
-bool is_of_code(const Entity& entity, const resolve::Module& main) {
+/// Who mentions a name, beside the code of its program.
+enum class Mentions { Weights, Strings, Anywhere };
+
+/// Of members and parameters that is strings that say which weights they mean; others may stand in any string.
+Mentions mentions_of(const Entity& entity, const resolve::Module& main) {
   switch (entity.kind) {
     case EntityKind::Local:
     case EntityKind::Binder:
@@ -26,24 +30,28 @@ bool is_of_code(const Entity& entity, const resolve::Module& main) {
     case EntityKind::Model:
     case EntityKind::Data:
     case EntityKind::Member:
-    case EntityKind::Method: return true;
-    case EntityKind::Function: return entity.decl != nullptr && entity.decl->get<ast::Fn>() != nullptr;
+    case EntityKind::Method: return Mentions::Weights;
+    case EntityKind::Function: {
+      const bool is_extern = entity.decl == nullptr || entity.decl->get<ast::Fn>() == nullptr;
+      return is_extern ? Mentions::Anywhere : Mentions::Weights;
+    }
     case EntityKind::Param: {
       const auto around = main.symbols.find(entity.container);
-      return around == main.symbols.end() || around->second.kind != resolve::SymbolKind::Op;
+      const bool is_op = around != main.symbols.end() && around->second.kind == resolve::SymbolKind::Op;
+      return is_op ? Mentions::Anywhere : Mentions::Weights;
     }
-    case EntityKind::Module:
     case EntityKind::Hparam:
     case EntityKind::Callback:
     case EntityKind::Topology:
     case EntityKind::Experiment:
+    case EntityKind::State: return Mentions::Strings;
+    case EntityKind::Series:  // which values are better may follow from its name
+    case EntityKind::Module:
     case EntityKind::Step:
-    case EntityKind::State:
     case EntityKind::Stream:
-    case EntityKind::Field:
-    case EntityKind::Series: return false;
+    case EntityKind::Field: return Mentions::Anywhere;
   }
-  return false;
+  return Mentions::Anywhere;
 }
 
 /// Names of types and dims, and those that begin with `_`, are told by how they begin.
@@ -78,11 +86,8 @@ bool has_string_of(std::string_view line, const std::string& name) {
          strings.find("\"\"\"") != std::string_view::npos || line.find("from") != std::string_view::npos;
 }
 
-}  // namespace
-
-bool is_named_in_strings(const Snapshot& snapshot, const Entity& entity) {
-  // A block that is given has weights, too.
-  if (entity.kind != EntityKind::Member && entity.kind != EntityKind::Param) return false;
+/// Whether a string of the program's files may hold its name.
+bool may_stand_in_strings(const Snapshot& snapshot, const Entity& entity) {
   return std::ranges::any_of(snapshot.compilation.graph->modules, [&](const resolve::Module& module) {
     if (module.is_library) return false;
     const source::SourceId file = module.ast.source;
@@ -94,11 +99,25 @@ bool is_named_in_strings(const Snapshot& snapshot, const Entity& entity) {
   });
 }
 
+}  // namespace
+
+bool is_named_in_strings(const Snapshot& snapshot, const Entity& entity) {
+  // A block that is given has weights, too.
+  const bool has_weights = entity.kind == EntityKind::Member || entity.kind == EntityKind::Param;
+  return has_weights && may_stand_in_strings(snapshot, entity);
+}
+
 bool is_fresh(const Snapshot& snapshot, const Entity& entity, const std::string& name) {
   const resolve::ModuleGraph& graph = *snapshot.compilation.graph;
-  const bool may_be = is_of_code(entity, graph.modules[0]) && !is_named_in_strings(snapshot, entity) &&
-                      entity.module == 0 && !snapshot.compilation.has_errors() && !entity.name.empty() &&
-                      begins_alike(entity.name, name) && !is_language_name(name) && !is_library_name(name);
+  const Mentions mentions = mentions_of(entity, graph.modules[0]);
+  const bool is_told = mentions == Mentions::Strings
+                           ? may_stand_in_strings(snapshot, entity)
+                           : mentions == Mentions::Anywhere || is_named_in_strings(snapshot, entity);
+  // Of the options of every program only `seed` may be an hparam, and is one of its own kind.
+  const bool is_option = entity.kind == EntityKind::Hparam && (check::is_option(name) || check::is_option(entity.name));
+  const bool may_be = !is_told && !is_option && entity.module == 0 && !snapshot.compilation.has_errors() &&
+                      !entity.name.empty() && begins_alike(entity.name, name) && !is_language_name(name) &&
+                      !is_library_name(name);
   if (!may_be) return false;
   for (const resolve::Module& module : graph.modules) {
     // The part of another word that is the name does no harm, but for one more check.

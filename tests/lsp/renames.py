@@ -15,7 +15,7 @@ from client import Client, Failed, apply_edits, offset, position
 
 # Why a name may stay.
 RIGHT = ("there is no name here", "is a name of the library", "is a role", "is asked for by the language", "is a field; records",
-         "is the field of a batch", "say whether", "which is no state", "is asked where", "no weight of")
+         "is the field of a batch", "say whether", "which is no state", "is asked where", "no weight of", "defines no function")
 # As many as take 20 s; `--all` are the examples, the accepted programs of the corpus and more random ones.
 SHORT = ("forecast", "recommender", "val_streams", "forms", "v9")
 SEEDS = range(3, 63, 3)

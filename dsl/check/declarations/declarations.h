@@ -70,6 +70,8 @@ void check_externs(Context& cx);
 Body extern_body(const FnInfo& fn, Scope& scope);
 /// Types whose values can stand on a command line.
 bool is_setting_type(const Type& type);
+/// Whether every program has an option of this name, `max_time` for `--max-time`.
+bool is_option(std::string_view name);
 /// Makes an hparam a setting of the program, once; null if its name is that of another one (E0310).
 const Hparam* hparam_of(Context& cx, const Symbol& symbol);
 /// Those of a file whose experiment the program takes: what it sets by itself can be set here.

@@ -10,26 +10,6 @@ namespace ltr::check {
 
 namespace {
 
-/// Options that every program has: an hparam of the same name would stand in their way. A `seed` of its own is what the program
-/// seeds itself with.
-const std::set<std::string>& reserved_options() {
-  static const std::set<std::string> kReserved = [] {
-    std::set<std::string> names = {
-#define LTR_OPTION(name, argument, verbs, setting, doc) name,
-#include "runtime/tables/options.def"
-#undef LTR_OPTION
-    };
-    names.erase("seed");
-    std::set<std::string> spelled;
-    for (std::string name : names) {
-      std::replace(name.begin(), name.end(), '-', '_');
-      spelled.insert(std::move(name));
-    }
-    return spelled;
-  }();
-  return kReserved;
-}
-
 /// `size > 0` as what shapes may rest on.
 std::optional<Requirement> bound_of(const node::Host& comparison, const Context& cx) {
   Requirement bound;
@@ -67,7 +47,8 @@ void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl,
   typed.doc = decl.doc;
   typed.span = hparam.name.span;
   typed.type = check_type(hparam.type, scope);
-  if (reserved_options().contains(typed.name)) cx.report(diag::reserved_option(hparam.name.span, typed.name));
+  // It would stand in the way of the option. A `seed` is what the program seeds itself with.
+  if (typed.name != "seed" && is_option(typed.name)) cx.report(diag::reserved_option(hparam.name.span, typed.name));
   if (!is_setting_type(typed.type)) {
     cx.report(diag::hparam_not_allowed(hparam.type.span, typed.name, cx.text(typed.type)));
     typed.type = Type::error();
@@ -140,6 +121,22 @@ void check_hparam(Context& cx, const ast::Hparam& hparam, const ast::Decl& decl,
 }
 
 }  // namespace
+
+bool is_option(std::string_view name) {
+  static const std::set<std::string, std::less<>> kOptions = [] {
+    std::set<std::string, std::less<>> spelled;
+    for (std::string option : {
+#define LTR_OPTION(name, argument, verbs, setting, doc) name,
+#include "runtime/tables/options.def"
+#undef LTR_OPTION
+         }) {
+      std::replace(option.begin(), option.end(), '-', '_');
+      spelled.insert(std::move(option));
+    }
+    return spelled;
+  }();
+  return kOptions.contains(name);
+}
 
 bool is_setting_type(const Type& type) {
   return is_made_of(type, {Kind::Error, Kind::Int, Kind::Float, Kind::Bool, Kind::Str, Kind::Path, Kind::Duration,
