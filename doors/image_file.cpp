@@ -3,7 +3,7 @@
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
-#include <memory>
+#include <new>
 #include <stdexcept>
 
 #include <jpeglib.h>
@@ -71,6 +71,35 @@ void bound_pixels(int64_t width, int64_t height) {
   }
 }
 
+/// `image` in grey or in colour, as in Rec. 601: 299/1000 R + 587/1000 G + 114/1000 B, rounded.
+Image with_channels(Image image, int64_t channels) {
+  if (image.channels == channels) return image;
+  Image out{image.width, image.height, channels, {}};
+  out.pixels.resize(size_t(image.width * image.height * channels));
+  const uint8_t* from = image.pixels.data();
+  if (channels == 1) {
+    for (uint8_t& grey : out.pixels) {
+      grey = uint8_t((from[0] * 19595 + from[1] * 38470 + from[2] * 7471 + 0x8000) >> 16);
+      from += 3;
+    }
+  } else {
+    for (size_t i = 0; i < out.pixels.size(); ++i) out.pixels[i] = from[i / 3];
+  }
+  return out;
+}
+
+/// From four inks, which JPEG files hold inverted, to RGB.
+Image without_inks(const Image& inks) {
+  Image out{inks.width, inks.height, 3, {}};
+  out.pixels.reserve(inks.pixels.size() / 4 * 3);
+  for (size_t i = 0; i < inks.pixels.size(); i += 4) {
+    const int white = inks.pixels[i + 3];
+    for (size_t ink = 0; ink < 3; ++ink)
+      out.pixels.push_back(uint8_t(white - ((255 - inks.pixels[i + ink]) * white + 127) / 255));
+  }
+  return out;
+}
+
 /// Decodes one JPEG. libjpeg is C: its errors leave it by longjmp, over nothing but its own frames and ours that hold
 /// no C++ objects, and never by an exception.
 class Jpeg {
@@ -93,9 +122,12 @@ class Jpeg {
     for (const jpeg_marker_struct* marker = info_.marker_list; marker != nullptr; marker = marker->next) {
       if (marker->marker == JPEG_APP0 + 1) orientation = orientation_in(marker->data, marker->data_length);
     }
-    image_ = {int64_t(info_.image_width), int64_t(info_.image_height), channels_, {}};
-    image_.pixels.resize(size_t(image_.width * image_.height * channels_));
+    const bool has_inks = info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
+    info_.out_color_space = has_inks ? JCS_CMYK : channels_ == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    image_ = {int64_t(info_.image_width), int64_t(info_.image_height), has_inks ? 4 : channels_, {}};
+    image_.pixels.resize(size_t(image_.width * image_.height * image_.channels));
     if (!read_pixels()) throw std::runtime_error(reason_);
+    if (has_inks) image_ = with_channels(without_inks(image_), channels_);
     return upright(std::move(image_), orientation);
   }
 
@@ -134,10 +166,9 @@ class Jpeg {
 
   bool read_pixels() {
     if (setjmp(escape_) != 0) return false;
-    info_.out_color_space = channels_ == 1 ? JCS_GRAYSCALE : JCS_RGB;
     jpeg_start_decompress(&info_);
     while (info_.output_scanline < info_.output_height) {
-      JSAMPROW row = image_.pixels.data() + size_t(info_.output_scanline) * size_t(image_.width * channels_);
+      JSAMPROW row = image_.pixels.data() + size_t(info_.output_scanline) * size_t(image_.width * image_.channels);
       jpeg_read_scanlines(&info_, &row, 1);
     }
     jpeg_finish_decompress(&info_);
@@ -154,30 +185,86 @@ class Jpeg {
   char reason_[JMSG_LENGTH_MAX] = "";
 };
 
-Image decode_png(std::string_view bytes, int64_t channels) {
-  png_image info{};
-  info.version = PNG_IMAGE_VERSION;
-  const std::unique_ptr<png_image, void (*)(png_image*)> owner(&info, &png_image_free);
-  if (png_image_begin_read_from_memory(&info, bytes.data(), bytes.size()) == 0) {
-    throw std::runtime_error(info.message);
+/// Decodes one PNG. Values are those of the file: 16 bits become 8 by their ratio, and nothing is done about gamma and opacity. As in
+/// libjpeg, errors leave libpng by longjmp.
+class Png {
+ public:
+  Png(std::string_view bytes, int64_t channels)
+      : bytes_(bytes),
+        channels_(channels),
+        png_(png_create_read_struct(PNG_LIBPNG_VER_STRING, this, &failed, &warned)),
+        info_(png_ == nullptr ? nullptr : png_create_info_struct(png_)) {
+    if (info_ == nullptr) throw std::bad_alloc();
   }
-  bound_pixels(info.width, info.height);
-  info.format = channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
-  Image image{int64_t(info.width), int64_t(info.height), channels, {}};
-  image.pixels.resize(PNG_IMAGE_SIZE(info));
-  const png_color background{0, 0, 0};
-  if (png_image_finish_read(&info, &background, image.pixels.data(), 0, nullptr) == 0) {
-    throw std::runtime_error(info.message);
+  ~Png() { png_destroy_read_struct(&png_, &info_, nullptr); }
+  Png(const Png&) = delete;
+  Png& operator=(const Png&) = delete;
+
+  Image run() {
+    if (!read_header()) throw std::runtime_error(reason_);
+    const int64_t width = png_get_image_width(png_, info_), height = png_get_image_height(png_, info_);
+    bound_pixels(width, height);
+    const bool is_grey = (png_get_color_type(png_, info_) & PNG_COLOR_MASK_COLOR) == 0;
+    image_ = {width, height, is_grey ? 1 : 3, {}};
+    image_.pixels.resize(size_t(width * height * image_.channels));
+    if (!read_pixels()) throw std::runtime_error(reason_);
+    return with_channels(std::move(image_), channels_);
   }
-  return image;
-}
+
+ private:
+  [[noreturn]] static void failed(png_structp png, png_const_charp reason) {
+    Png& self = *static_cast<Png*>(png_get_error_ptr(png));
+    std::snprintf(self.reason_, sizeof self.reason_, "%s", reason);
+    std::longjmp(self.escape_, 1);
+  }
+  /// What stands beside the pixels harms none of them.
+  static void warned(png_structp /*png*/, png_const_charp /*reason*/) {}
+  static void read(png_structp png, png_bytep to, size_t size) {
+    Png& self = *static_cast<Png*>(png_get_io_ptr(png));
+    if (size > self.bytes_.size() - self.at_) png_error(png, "read beyond end of data");
+    std::memcpy(to, self.bytes_.data() + self.at_, size);
+    self.at_ += size;
+  }
+
+  bool read_header() {
+    if (setjmp(escape_) != 0) return false;
+    png_set_read_fn(png_, this, &read);
+    png_read_info(png_, info_);
+    return true;
+  }
+
+  bool read_pixels() {
+    if (setjmp(escape_) != 0) return false;
+    png_set_scale_16(png_);
+    png_set_expand(png_);
+    png_set_strip_alpha(png_);
+    const int passes = png_set_interlace_handling(png_);
+    png_read_update_info(png_, info_);
+    const auto stride = size_t(image_.width * image_.channels);
+    if (png_get_rowbytes(png_, info_) != stride) png_error(png_, "rows of another length");
+    for (int pass = 0; pass < passes; ++pass) {
+      for (int64_t y = 0; y < image_.height; ++y)
+        png_read_row(png_, image_.pixels.data() + size_t(y) * stride, nullptr);
+    }
+    return true;
+  }
+
+  std::string_view bytes_;
+  size_t at_ = 0;
+  int64_t channels_;
+  Image image_;
+  std::jmp_buf escape_{};
+  char reason_[256] = "";
+  png_structp png_;
+  png_infop info_;
+};
 
 }  // namespace
 
 Image decode_image(std::string_view bytes, const std::string& name, int64_t channels) {
   try {
     if (bytes.starts_with("\xFF\xD8\xFF")) return Jpeg(bytes, channels).run();
-    if (bytes.size() > 8 && bytes.substr(1).starts_with("PNG")) return decode_png(bytes, channels);
+    if (bytes.size() > 8 && bytes.substr(1).starts_with("PNG")) return Png(bytes, channels).run();
   } catch (const std::runtime_error& error) {
     throw FormatError(name, 0, error.what());
   }

@@ -1,6 +1,7 @@
 #pragma once
 
-// Decodes image files: JPEG and PNG, 8 bits a channel, EXIF orientation applied.
+// Decodes image files: JPEG and PNG, 8 bits a channel, EXIF orientation applied, opacity and gamma left alone, as Pillow and
+// torchvision do.
 
 #include <string>
 #include <string_view>

@@ -24,9 +24,10 @@ class CheckpointListener : public Listener {
     const int64_t step = view_.at.global_step;
     if (keeper_.may_leave_out() && costs_too_much()) return;
     if (!keeper_.is_due(step, view_.at.epoch, view_.times.train_s(), epoch_ended)) return;
-    const Str name = keeper_.name(step, view_.cx.epoch, [&](const Str& series) { return view_.logs.newest(series); });
     // What becomes of the one before decides what this one replaces.
     view_.saver.finish();
+    const auto newest = [&](const Str& series) { return view_.logs.newest(series); };
+    const Str name = keeper_.own_name(keeper_.name(step, view_.cx.epoch, newest), step, view_.saver.keepers());
     const CheckpointKeeper before = keeper_;
     if (keeper_.is_nan() && !std::exchange(has_warned_, true)) {
       view_.request.progress.warning(
@@ -61,7 +62,12 @@ ListenerPtr make_checkpoint(const Value& call, const FitView& view) {
   if (!monitor.empty()) check_series(view.logs, monitor, "Checkpoint", call.location);
   const bool larger =
       !monitor.empty() && is_max(view.logs, monitor, text_argument(call, "mode", "auto"), call.location);
-  return std::make_unique<CheckpointListener>(CheckpointKeeper(call, larger), view);
+  CheckpointKeeper keeper(call, larger);
+  keeper.name(0, 0, [&](const Str& series) {
+    check_series(view.logs, series, "Checkpoint", call.location, "filename");
+    return 0.0;
+  });
+  return std::make_unique<CheckpointListener>(std::move(keeper), view);
 }
 
 }  // namespace ltr

@@ -19,7 +19,14 @@ CheckpointKeeper::CheckpointKeeper(const Value& call, bool is_max)
       on_failure_(bool_argument(call, "on_failure", true)),
       async_(bool_argument(call, "async", false)),
       filename_(text_argument(call, "filename", "auto")) {
-  if (const Option<Str> wrong = wrong_checkpoint_name(filename_))
+  Option<Str> wrong = wrong_checkpoint_name(filename_);
+  try {
+    if (!wrong && name(0, 0, [](const Str&) { return 0.0; }).size() > kLongestRunName)
+      wrong = fmt::format("a name has {} bytes at most", kLongestRunName);
+  } catch (const Error& error) {  // of a format
+    wrong = error.what();
+  }
+  if (wrong)
     throw error_at(call.location, err::settings_contradict,
                    fmt::format("Checkpoint(filename = \"{}\"): {}", filename_, *wrong));
   const Value* keep = argument(call, "keep");
@@ -79,6 +86,21 @@ Str CheckpointKeeper::name(int64_t step, int64_t epoch, const std::function<doub
     i = end;
   }
   return name;
+}
+
+Str CheckpointKeeper::own_name(const Str& name, int64_t step, const std::vector<CheckpointKeeper*>& others) const {
+  CheckpointKeeper after = *this;
+  std::erase_if(after.kept_, [&](const Kept& one) { return one.name == name && one.step == step; });
+  after.saved("", step);  // No folder is called so.
+  const auto is_taken = [&](const Str& wanted) {
+    const auto is_it = [&](const Kept& one) { return one.name == wanted && one.step != step; };
+    return after.keeps(wanted) || std::ranges::any_of(others, [&](const CheckpointKeeper* other) {
+             return other != this && std::ranges::any_of(other->kept_, is_it);
+           });
+  };
+  Str own = name;
+  for (int version = 1; is_taken(own); ++version) own = fmt::format("{}-v{}", name, version);
+  return own;
 }
 
 bool CheckpointKeeper::ranks_before(const Kept& a, const Kept& b) const {

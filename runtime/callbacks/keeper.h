@@ -39,6 +39,9 @@ class CheckpointKeeper {
   bool is_due(int64_t steps, int64_t epochs, double time_s, bool epoch_ended);
   /// The folder's name. `newest` gives values of series.
   Str name(int64_t step, int64_t epoch, const std::function<double(const Str&)>& newest) const;
+  /// `name`, or with `-v1`, `-v2` and so on behind it where a checkpoint of another step that stays beside this one has it, here or
+  /// among what `others` keep.
+  Str own_name(const Str& name, int64_t step, const std::vector<CheckpointKeeper*>& others) const;
   /// It was due and could not be written: what is kept is what `before` kept, and the next value tries again.
   void missed(const CheckpointKeeper& before) {
     kept_ = before.kept_;

@@ -66,6 +66,30 @@ TEST_CASE("what is kept are the best ones, of equal ones the older, what is no n
   }
 }
 
+TEST_CASE("a checkpoint that stays keeps its name: another one of the name has a number behind it") {
+  const Value call =
+      Value::call("Checkpoint", {{"monitor", Value(Str("val.acc"))}, {"filename", Value(Str("model"))}}, {});
+  CheckpointKeeper keeper(call, true), other(call, true);
+  const auto save = [&](int64_t step, double value) {
+    keeper.note_fresh(value);
+    REQUIRE(keeper.is_due(step, step, 0, true));
+    const Str name = keeper.own_name(keeper.name(step, step, [](const Str&) { return 0.0; }), step, {&keeper, &other});
+    keeper.saved(name, step);
+    return name;
+  };
+  CHECK(save(1, 0.5) == "model");
+  CHECK(save(2, 0.6) == "model");  // the one before goes
+  CHECK(save(3, 0.4) == "model-v1");
+  CHECK(save(4, 0.3) == "model-v1");
+  CHECK(keeper.best()->name == "model");
+  CHECK(save(5, 0.9) == "model");
+  CHECK(keeper.best()->step == 5);
+  CHECK(keeper.own_name("model", 5, {}) == "model");  // the same step again
+  other.note_fresh(1);
+  other.saved("model", 3);
+  CHECK(save(6, 0.1) == "model-v1");
+}
+
 TEST_CASE("a period of time is training time, from one save to the next, on to a resumed run") {
   const Value call = Value::call("Checkpoint", {{"every", Value::seconds(10)}}, {});
   CheckpointKeeper keeper(call, false);

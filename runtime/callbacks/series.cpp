@@ -5,11 +5,12 @@
 
 namespace ltr {
 
-void check_series(LogTable& logs, const Str& series, const Str& who, const Location& location) {
+void check_series(LogTable& logs, const Str& series, const Str& who, const Location& location,
+                  const char* what) {
   if (logs.has(series)) return;
   Str known;
   for (const Str& name : logs.series()) known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
-  throw with_help(error_at(location, err::unknown_setting, fmt::format("{}: monitor = {}", who, series)),
+  throw with_help(error_at(location, err::unknown_setting, fmt::format("{}: {} = {}", who, what, series)),
                   fmt::format("logged are: {}", known));
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/api/suggest.h"
 #include "runtime/cli/config_file.h"
 #include "runtime/cli/verbs.h"
+#include "runtime/tables/run_names.h"
 
 namespace ltr::cli {
 
@@ -162,6 +163,10 @@ CommandLine parse_command_line(const std::vector<Str>& arguments, const Str& env
     } else if (!out.verb.empty() && !info->belongs_to(out.verb) && Str(given.from) == "flag") {
       faults.push_back(error_at({}, err::unknown_option, fmt::format("{} for {}", given.shown, out.verb)));
     }
+    // It becomes part of the name of a folder.
+    if (given.name == "name" && (given.value.find('/') != Str::npos || given.value.size() > kLongestRunName))
+      faults.push_back(error_at({}, err::wrong_type, given.shown, given.value,
+                                fmt::format("a name without `/`, of {} bytes at most", kLongestRunName)));
     if (given.name != "config") continue;
     try {
       given.text = read_config(given.value);

@@ -39,7 +39,7 @@ Cell value_of(const nlohmann::json& json, const FieldInfo& field) {
   switch (field.host[0]) {
     case 'i':
     case 'b': {
-      if (field.host[0] == 'b' ? !json.is_boolean() : json.is_structured()) break;
+      if (json.is_boolean() != (field.host[0] == 'b') || json.is_structured()) break;
       cell.whole = aten(give(tensor_of_json(json, field.host[0] == 'b' ? at::kBool : at::kLong))).item().toLong();
       return cell;
     }

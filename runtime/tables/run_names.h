@@ -9,11 +9,15 @@
 
 namespace ltr {
 
+/// In bytes: file systems take 255, and something may be put in front or behind.
+inline constexpr size_t kLongestRunName = 200;
+
 /// What is wrong with the name of a checkpoint; what stands in `{…}` is filled in later, and left out here. Nothing if it is right.
 inline std::optional<std::string> wrong_checkpoint_name(std::string_view pattern) {
   std::string name;
   for (size_t i = 0; i < pattern.size(); ++i) {
     const size_t end = pattern[i] == '{' ? pattern.find('}', i) : std::string_view::npos;
+    if (pattern[i] == '{' && end == std::string_view::npos) return "a `{` has no `}`";
     name += end == std::string_view::npos ? pattern[i] : '0';
     if (end != std::string_view::npos) i = end;
   }

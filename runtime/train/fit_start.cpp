@@ -119,10 +119,18 @@ void Fit::tell_idle_settings() {
                                           settings_.steps_per_epoch, feed_->batches(0), updates));
   }
   if (val_step_ == nullptr || !val_streams_.empty()) return;
+  const auto tell = [&](const Str& series, const Str& who) {
+    request_.progress.warning(fmt::format("limit_val = 0: {} has no value, which {} watches", series, who));
+  };
   for (const Value& callback : request_.callbacks) {
     const Str series = text_argument(callback, "monitor", "");
     if (!is_of(series, Role::Val)) continue;
-    request_.progress.warning(fmt::format("limit_val = 0: {} has no value, which {} watches", series, callback.text));
+    tell(series, callback.text);
+  }
+  for (const auto& optimizer : request_.root.state().optimizers) {
+    for (const optim::Plateau* plateau : optimizer->plateaus()) {
+      if (is_of(plateau->monitor(), Role::Val)) tell(plateau->monitor(), "the plateau of " + optimizer->name());
+    }
   }
 }
 

@@ -106,6 +106,11 @@ with scratch() as place:
     unwatched = fit(built("watched", "", ", callbacks { EarlyStop(monitor = val.seen, mode = max) }"), folder / "unwatched", "--limit-val", 0)
     check("limit_val = 0: what is watched has no value, a warning", unwatched.returncode == 0 and
           "limit_val = 0: val.seen has no value, which EarlyStop watches" in unwatched.text, unwatched.text)
+    plateau = folder / "plateau.ltr"
+    plateau.write_text(PROGRAM.format(trainer="", rest="").replace("SGD(w, lr = 1e-9)", "SGD(w, lr = 1e-9) { schedule = plateau(val.seen, mode = max) }"))
+    unwatched = fit(build(plateau, folder), folder / "unwatched", "--limit-val", 0)
+    check("and what a plateau waits for", unwatched.returncode == 0 and
+          "limit_val = 0: val.seen has no value, which the plateau of opt watches" in unwatched.text, unwatched.text)
     # Epochs of 12, 12, 3 and 3 updates: a period that repeats, or begins later, is not as long everywhere.
     by_schedule = PROGRAM.replace("SGD(w, lr = 1e-9)", "SGD(w, lr = 1e-9) {{ schedule = [SCHEDULE] }}")
     for name, schedule, is_right in (

@@ -93,6 +93,21 @@ def all_of_them(program, folder):
         check(f"keep={value} is refused", result.returncode == 2 and says in result.text, result.text)
 
 
+def named(program, folder):
+    """A name that says nothing of the checkpoint does not overwrite one that is kept."""
+    name = "callbacks.Checkpoint.filename"
+    result = fit(program, folder, "every", "--set", f"{name}=model")
+    kept = names(newest(folder))
+    check("equal names have numbers behind them", result.returncode == 0 and kept == ["model", "model-v1", "model-v2", "model-v3"], (kept, result.text))
+    points = {one: json.loads((newest(folder) / "checkpoints" / one / "checkpoint.json").read_text()) for one in kept}
+    check("and each is one of its own", len({json.dumps(one) for one in points.values()}) == 4, points)
+    for pattern, says in (("{val.foo}", "val.foo"), ("{val.loss", "`{`"), ("{val.loss:.q}", "format"), ("{epoch:900}", "bytes"), ("a/b", "`/`")):
+        result = fit(program, folder / "refused", "every", "--set", f"{name}={pattern}")
+        check(f"filename={pattern} is refused before training", result.returncode == 2 and says in result.text and "finished" not in result.text, result.text)
+    result = fit(program, folder / "refused", "every", "--name", "a/b")
+    check("a run's name is no path", result.returncode == 2 and "R2003" in result.text and "--name" in result.text, result.text)
+
+
 def averages(program, folder):
     result = fit(program, folder, "averaged")
     whole = newest(folder)
@@ -254,6 +269,7 @@ with scratch() as name:
     program = build(file, folder)
     retention(program, folder / "plain")
     all_of_them(program, folder / "every")
+    named(program, folder / "named")
     averages(program, folder / "averaged")
     foreign(program, folder / "foreign")
     interrupted(program, folder / "interrupted")

@@ -208,7 +208,7 @@ def json_lines(folder):
     good.write("a.jsonl", '{"idz": [1]}\n').refuses("a misspelt field is the header's", "R3002", "a.jsonl:1", "did you mean idz?")
     plain = """  train = jsonl("*.jsonl") as {n: int} |> map(s => (x = stack([1.0 * s.n, 0.0])){skip}) |> collate(2)"""
     whole = Case(folder, "whole", plain.replace("{skip}", ""))
-    for title, value, shown in (("a list", "[5]", "[5]"), ("two numbers", "[1,2]", "[1,2]"), ("an empty list", "[]", "[]"),
+    for title, value, shown in (("a list", "[5]", "[5]"), ("two numbers", "[1,2]", "[1,2]"), ("an empty list", "[]", "[]"), ("a truth", "true", "true"),
                                 ("a long list", str(list(range(10**4))), "[0,1,2,3,4,5")):
         whole.write("a.jsonl", '{"n": 1}\n{"n": %s}\n' % value)
         whole.refuses(f"{title} for a whole number", "R3003", "a.jsonl:2", f"the field n is {shown}", "but int is wanted")
