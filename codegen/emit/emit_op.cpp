@@ -39,8 +39,7 @@ cpp::Expr FunctionEmitter::library_call(const ir::Op& op) {
 cpp::Expr FunctionEmitter::read_buffer(const ir::Op& op) {
   const ir::Type& object = type(op.operands[0]);
   cpp::Expr buffer = cx_.path(use(op.operands[0]), object, op.name);
-  const bool in_place = object.is(TypeKind::Block) || object.is(TypeKind::Model);
-  return in_place && cx_.written_buffers.count(op.name.substr(op.name.rfind('.') + 1)) != 0
+  return is_of_block(object, op.name) && cx_.written_buffers.count(op.name.substr(op.name.rfind('.') + 1)) != 0
              ? cpp::call("ltr::clone", {std::move(buffer)})
              : buffer;
 }

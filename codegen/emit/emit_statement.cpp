@@ -34,14 +34,18 @@ void FunctionEmitter::on_settings(const std::string& method, std::vector<cpp::Ex
   push(cpp::expression(cpp::call(cpp::dot(cpp::name("settings"), method), std::move(args))), op.loc);
 }
 
+// What a hook calls of the model stands in it, with paths that begin at the callback.
+bool FunctionEmitter::is_of_block(const ir::Type& object, std::string_view name) {
+  return object.is(TypeKind::Block) || object.is(TypeKind::Model) || name.starts_with("model.");
+}
+
 // Buffers of blocks are registered, so the tensor stays and its elements change.
 void FunctionEmitter::write_buffer(const ir::Op& op) {
   const ir::Type& object = type(op.operands[0]);
-  const bool in_place = object.is(TypeKind::Block) || object.is(TypeKind::Model);
   cpp::Expr target = cx_.path(use(op.operands[0]), object, op.name);
   cpp::Expr value = use(op.operands[1]);
-  push(in_place ? cpp::expression(cpp::call("ltr::assign", {std::move(target), std::move(value)}))
-                : cpp::assign(std::move(target), std::move(value)),
+  push(is_of_block(object, op.name) ? cpp::expression(cpp::call("ltr::assign", {std::move(target), std::move(value)}))
+                                    : cpp::assign(std::move(target), std::move(value)),
        op.loc);
 }
 

@@ -51,6 +51,8 @@ class FunctionEmitter {
 
   // Values of ops (emit_op.cpp, emit_host.cpp, emit_build.cpp).
   cpp::Expr value(const ir::Op& op);
+  /// Whether what stands at `name` of `object` belongs to a block or model, and not to a metric or callback.
+  static bool is_of_block(const ir::Type& object, std::string_view name);
   cpp::Expr read_buffer(const ir::Op& op);
   cpp::Expr library_call(const ir::Op& op);
   cpp::Expr call(const ir::Op& op);

@@ -95,6 +95,8 @@ class Trace {
   void look_at_randomness(const ir::Op& op, const Operands& operands, Value& value, const Frame& frame);
   bool is_in_block(const Frame& frame) const;
   Value read_on_host(const ir::Op& op, const Frame& frame) const;
+  /// What the gradient of `loss` for the weights of `of`, for all where it is 0, needs as it was before an update.
+  std::optional<Update::Stale> stale(const Value& loss, OwnerId of) const;
   void update(const ir::Op& op, Frame& frame);
   void trainer(const ir::Op& op, Frame& frame);
   /// What a call of an optimizer does to its gradients.

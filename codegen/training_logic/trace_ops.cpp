@@ -222,6 +222,8 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
     for (const WeightUse& one : weights_in(*operands[0], op.loc.span)) {
       heap_.weights[one.weight].is_averaged = true;
       heap_.weights[one.weight].averaged_at = op.loc.span;
+      if (const OwnerId owner = heap_.weights[one.weight].owner; owner != 0)
+        versions_[owner] = version_at(op, owner, op.loc.span);
     }
     if (operands.size() > 1) look_at_average(op, *operands[0], *operands[1], frame);
     return {};
@@ -390,6 +392,17 @@ void Trace::look_at_randomness(const ir::Op& op, const Operands& operands, Value
 // ---- updates
 // --------------------------------------------------------------------------------------------------
 
+std::optional<Update::Stale> Trace::stale(const Value& loss, OwnerId of) const {
+  for (const auto& [path, read] : loss.paths) {
+    if (of != 0 && path.to.owner != of) continue;
+    for (const Snapshot& needed : {path.to, path.through}) {
+      if (needed.owner != 0 && needed.version != version_of(needed.owner))
+        return Update::Stale{needed.owner, read, update_spans_[version_of(needed.owner)]};
+    }
+  }
+  return std::nullopt;
+}
+
 void Trace::update(const ir::Op& op, Frame& frame) {
   Update found;
   found.span = op.loc.span;
@@ -402,6 +415,7 @@ void Trace::update(const ir::Op& op, Frame& frame) {
       gradients_.left[path.to.owner] = found.loss_span;
       reached_.insert(path.to.owner);
     }
+    found.stale = stale(found.loss, 0);
     findings.updates.push_back(std::move(found));
     return;
   }
@@ -412,13 +426,7 @@ void Trace::update(const ir::Op& op, Frame& frame) {
   }
   found.owner = *optimizer.optimizer;
   heap_.owners[found.owner].is_used = true;
-  for (const auto& [path, read] : found.loss.paths) {
-    if (path.to.owner != found.owner || found.stale) continue;
-    for (const Snapshot& needed : {path.to, path.through}) {
-      if (needed.version == version_of(needed.owner) || needed.owner == 0 || found.stale) continue;
-      found.stale = Update::Stale{needed.owner, read, update_spans_[version_of(needed.owner)]};
-    }
-  }
+  found.stale = stale(found.loss, found.owner);
   versions_[found.owner] = version_at(op, found.owner, found.span);
   findings.updates.push_back(std::move(found));
 }
@@ -428,11 +436,13 @@ void Trace::trainer(const ir::Op& op, Frame& frame) {
     const Value& operand = use(id, frame);
     if (!operand.optimizer) continue;
     Owner& owner = heap_.owners[*operand.optimizer];
+    const bool finds_gradients = !gradients_.cleared.contains(*operand.optimizer);
     use_gradients(op, *operand.optimizer);
     if (op.function == Id::OptimizerStep) {
       owner.is_used = true;
       owner.stepped = op.loc.span;
-      versions_[*operand.optimizer] = version_at(op, *operand.optimizer, op.loc.span);
+      // One that finds none moves nothing, and is an error of its own.
+      if (finds_gradients) versions_[*operand.optimizer] = version_at(op, *operand.optimizer, op.loc.span);
     } else {
       owner.prepared = op.loc.span;
     }

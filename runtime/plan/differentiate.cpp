@@ -16,6 +16,7 @@ class Backward {
 
   Differentiated run(size_t end, ValueId loss, ValueId seed, const std::vector<ValueId>& by) {
     Differentiated result;
+    const size_t begin = graph_.nodes.size();
     gradients_[loss] = seed;
     for (size_t at = end; at-- > 0;) {
       const Node node = graph_.nodes[at];
@@ -37,12 +38,15 @@ class Backward {
       Step step(graph_, node, std::move(gradients));
       rule(step);
       for (size_t i = before; i < graph_.nodes.size(); ++i) graph_.nodes[i].block = node.block;
+      of_.resize(graph_.nodes.size() - begin, at);
       if (!step.says_all()) {
         result.refusal.emplace(refused(node), node.location);
         return result;
       }
       take(node, step);
+      of_.resize(graph_.nodes.size() - begin, at);
     }
+    result.of = std::move(of_);
     for (const ValueId id : by) {
       const auto found = gradients_.find(id);
       result.gradients.push_back(found != gradients_.end() ? found->second : kNone);
@@ -86,16 +90,18 @@ class Backward {
 
   Graph& graph_;
   std::map<ValueId, ValueId> gradients_;
+  std::vector<size_t> of_;
 };
 
-/// Of the nodes from `begin` on only those stay that lead to one of `values`: not the gradients of weights that others train.
-void keep_needed(Graph& graph, size_t begin, const std::vector<ValueId>& values) {
+/// Of the nodes from `begin` on only those stay that lead to one of the gradients: not the gradients of weights that others train.
+void keep_needed(Graph& graph, size_t begin, Differentiated& found) {
   std::vector<bool> is_needed(graph.values.size());
   const auto need = [&](ValueId id) {
     if (id != kNone) is_needed[id] = true;
   };
-  for (const ValueId id : values) need(id);
+  for (const ValueId id : found.gradients) need(id);
   std::vector<Node> kept;
+  std::vector<size_t> of;
   for (size_t at = graph.nodes.size(); at-- > begin;) {
     Node& node = graph.nodes[at];
     const auto leads = [&](ValueId id) { return id != kNone && is_needed[id]; };
@@ -107,9 +113,11 @@ void keep_needed(Graph& graph, size_t begin, const std::vector<ValueId>& values)
       }
     }
     kept.push_back(std::move(node));
+    of.push_back(found.of[at - begin]);
   }
   graph.nodes.resize(begin);
   std::move(kept.rbegin(), kept.rend(), std::back_inserter(graph.nodes));
+  found.of.assign(of.rbegin(), of.rend());
 }
 
 }  // namespace
@@ -117,7 +125,7 @@ void keep_needed(Graph& graph, size_t begin, const std::vector<ValueId>& values)
 Differentiated differentiate(Graph& graph, size_t end, ValueId loss, ValueId seed, const std::vector<ValueId>& by) {
   const size_t begin = graph.nodes.size();
   Differentiated result = Backward(graph).run(end, loss, seed, by);
-  keep_needed(graph, begin, result.gradients);
+  keep_needed(graph, begin, result);
   return result;
 }
 

@@ -10,6 +10,7 @@ namespace ltr::plan {
 /// `seed` is the gradient of `loss` itself. Where a loss does not reach a value its gradient is kNone.
 struct Differentiated {
   std::vector<ValueId> gradients;  ///< of each of `by`
+  std::vector<size_t> of;          ///< of each node that was appended: the one that it differentiates
   /// Why there are none: an op without a gradient on the way, and where it stands.
   Option<std::pair<Str, Location>> refusal;
 };

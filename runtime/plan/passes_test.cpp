@@ -1,12 +1,16 @@
 // What passes over graphs make of small ones: text before, text after.
 
+#include <ATen/ATen.h>
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include "runtime/plan/differentiate.h"
 #include "runtime/plan/fold_norms.h"
+#include "runtime/plan/hold_averages.h"
+#include "runtime/plan/needed_weights.h"
 #include "runtime/plan/recompute.h"
 #include "runtime/plan/simplify.h"
+#include "runtime/tensor/handle.h"
 
 namespace ltr::plan {
 
@@ -260,6 +264,56 @@ TEST_CASE("a norm that takes its batch in stays, and so does what reads its aver
             {5}) ==
         "%3 : f32[8, 4] = batch_norm(%0, undefined, undefined, %1, %2, undefined, 0.1, 0.01) evaluating\n"
         "%5 : f32[8, 4] = add(%3, %3) evaluating\n");
+}
+
+TEST_CASE("a norm of evaluation that gradients pass holds averages that one in training moves behind it") {
+  const Str given =
+      "%0 : f32[8, 4] = weight w\n"
+      "%1 : f32[4] = constant mean\n"
+      "%2 : f32[4] = constant var\n";
+  const Str evaluated =
+      "%3 : f32[8, 4] = batch_norm(%0, undefined, undefined, %1, %2, undefined, 0.1, 0.01) evaluating\n";
+  const Str trained_behind = "%4 : f32[8, 4] = batch_norm(%0, undefined, undefined, %1, %2, undefined, 0.1, 0.01)\n";
+  Recording recording;
+  recording.graph = trained(given + evaluated + trained_behind);
+  recording.marks.push_back({1, TensorLogged{0, 3}, {}});
+  hold_averages(recording);
+  CHECK(nodes_behind(recording.graph, 0) ==
+        "%5 : f32[4] = clone(%1)\n"
+        "%6 : f32[4] = clone(%2)\n"
+        "%3 : f32[8, 4] = batch_norm(%0, undefined, undefined, %5, %6, undefined, 0.1, 0.01) evaluating\n" +
+            trained_behind);
+  CHECK(recording.marks[0].end == 3);
+  // Where nothing moves them, or nothing differentiates, it takes them as they are.
+  recording.graph = trained(given + evaluated);
+  hold_averages(recording);
+  CHECK(nodes_behind(recording.graph, 0) == evaluated);
+  recording.graph = graph_of(given + evaluated + trained_behind);
+  hold_averages(recording);
+  CHECK(nodes_behind(recording.graph, 0) == evaluated + trained_behind);
+}
+
+TEST_CASE("a gradient needs the weights that it reads as they were where they were read, under whatever name") {
+  Recording recording;
+  recording.graph = trained(
+      "%0 : f32[4, 3] = input x\n"
+      "%1 : f32[3] = weight w\n"
+      "%2 : f32[3] = constant frozen\n"
+      "%3 : f32[4, 3] = mul(%0, %1)\n"
+      "%4 : f32[1, 3] = unsqueeze(%2, 0)\n"
+      "%5 : f32[4, 3] = mul(%3, %4)\n"
+      "%6 : f32[] = sum(%5, none, false)\n");
+  const Tensor weight = give(at::zeros({3}));
+  recording.kept = {{1, weight}, {2, weight}};
+  recording.marks.push_back({1, NumberLogged{0, 1}, {}});
+  recording.marks.push_back({4, BackwardOf{6, {1}}, {}});
+  const size_t end = recording.graph.nodes.size();
+  const ValueId seed = recording.graph.add({.kind = Value::Kind::Input, .is_sized = true, .name = "seed"});
+  const Differentiated found = differentiate(recording.graph, end, 6, seed, {1});
+  const std::vector<NeededWeight> needed = needed_weights(recording, end, end, found.of);
+  REQUIRE(needed.size() == 1);
+  CHECK(needed[0].mark == 1);
+  CHECK(needed[0].weight->impl() == weight.impl());
 }
 
 TEST_CASE("what was computed before a weight moved, or in a part that may be left out, stands for nothing behind it") {

@@ -9,6 +9,7 @@
 #include "runtime/api/error.h"
 #include "runtime/plan/differentiate.h"
 #include "runtime/plan/fold_norms.h"
+#include "runtime/plan/hold_averages.h"
 #include "runtime/plan/recompute.h"
 #include "runtime/plan/rule.h"
 #include "runtime/plan/simplify.h"
@@ -16,6 +17,7 @@
 #include "runtime/tensor/draw.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/memory_pool.h"
+#include "runtime/tensor/weight_moved.h"
 
 namespace ltr::plan {
 
@@ -40,7 +42,11 @@ PlannedStep::PlannedStep(Recording recording)
   }
   if (recording_.refusal) return;
   const auto begin = Stopwatch::Clock::now();
-  if (accelerator() == nullptr) fold_norms(recording_);
+  if (accelerator() == nullptr) {
+    fold_norms(recording_);
+    hold_averages(recording_);
+    forward_end_ = recording_.graph.nodes.size();
+  }
   differentiate_marks();
   if (!recording_.refusal && accelerator() == nullptr) simplify_nodes();
   planning_.gradients = Stopwatch::since(begin);
@@ -54,11 +60,18 @@ PlannedStep::PlannedStep(Recording recording)
 void PlannedStep::differentiate_marks() {
   Graph& graph = recording_.graph;
   std::set<ValueId> written;  // before the gradient of a loss is computed
+  // One that is frozen in some place has another name there.
+  const auto note = [&](const std::vector<ValueId>& ids) {
+    for (const auto& [id, tensor] : recording_.kept) {
+      const auto is_it = [&](ValueId one) { return one != kNone && recording_.kept.at(one).impl() == tensor.impl(); };
+      if (std::ranges::any_of(ids, is_it)) written.insert(id);
+    }
+  };
   for (const Mark& mark : recording_.marks) {
     const auto* minimized = std::get_if<Minimized>(&mark.effect);
     const auto* backward = std::get_if<BackwardOf>(&mark.effect);
     if (minimized == nullptr && backward == nullptr) {
-      for (const ValueId id : written_by(mark.effect)) written.insert(id);
+      note(written_by(mark.effect));
       part_of_.emplace_back();
       continue;
     }
@@ -84,8 +97,9 @@ void PlannedStep::differentiate_marks() {
           Refusal{"computes something whose gradient no plan has: " + found.refusal->first, found.refusal->second};
       return;
     }
+    part.needs = needed_weights(recording_, mark.end, part.begin, found.of);
     compute_again(graph, mark.end, part.begin, written);
-    if (minimized != nullptr) written.insert(minimized->by.begin(), minimized->by.end());
+    note(written_by(mark.effect));
     part.end = graph.nodes.size();
     for (size_t i = 0; i < by.size(); ++i) {
       if (found.gradients[i] == kNone) continue;
@@ -96,6 +110,14 @@ void PlannedStep::differentiate_marks() {
     }
     part_of_.emplace_back(parts_.size());
     parts_.push_back(std::move(part));
+  }
+}
+
+void PlannedStep::note_versions(size_t mark) {
+  for (Part& part : parts_) {
+    for (NeededWeight& needed : part.needs) {
+      if (needed.mark == mark) needed.version = In(*needed.weight)->_version();
+    }
   }
 }
 
@@ -119,17 +141,17 @@ void PlannedStep::simplify_nodes() {
   const std::vector<Stretch> order = stretches();
   std::vector<SimplifiedStretch> list;
   size_t next = 0;
-  const auto add = [&](bool is_part) -> SimplifiedStretch& {
+  const auto add = [&]() -> SimplifiedStretch& {
     const Stretch& stretch = order[next++];
-    return list.emplace_back(SimplifiedStretch{stretch.begin, stretch.end, stretch.results, is_part});
+    return list.emplace_back(SimplifiedStretch{stretch.begin, stretch.end, stretch.results, stretch.may_be_left_out});
   };
   for (size_t at = 0; at < recording_.marks.size(); ++at) {
-    add(false);
-    if (part_of_[at]) add(true);
+    add();
+    if (part_of_[at]) add();
     // Behind a gradient hooks run.
     list.back().writes_behind = part_of_[at] || !written_by(recording_.marks[at].effect).empty();
   }
-  add(false);
+  add();
   const std::vector<size_t> places = simplify(recording_.graph, list);
   recording_.sites.clear();  // what a second recording would be told
   for (Mark& mark : recording_.marks) mark.end = places[mark.end];
@@ -188,7 +210,7 @@ std::vector<Stretch> PlannedStep::stretches() const {
     done = mark.end;
     if (const Option<size_t>& part = part_of_[at]) {
       const Part& one = parts_[*part];
-      list.push_back({one.begin, one.end, one.gradients});
+      list.push_back({one.begin, one.end, one.gradients, true});
     }
   }
   list.push_back({done, forward_end_, {}});
@@ -351,6 +373,7 @@ void PlannedStep::run_all(Context& cx, const Batch& batch, const GradientUse& us
     compute(done, mark.end);
     done = mark.end;
     const Option<size_t>& part = part_of_[at];
+    note_versions(at);
     apply_mark(cx, mark, part);
     // A loss that was refused has no gradient.
     if (part && !ran_[*part]) ++stretch_;
@@ -382,7 +405,8 @@ bool may_overlap(const at::Tensor& a, const at::Tensor& b) {
 }  // namespace
 
 void PlannedStep::find_shared(Part& part) const {
-  std::vector<at::Tensor> before;
+  // Of a weight that is added to the loss it is the gradient of the loss itself, which stays for the next run.
+  std::vector<at::Tensor> before{aten(part.factor_value)};
   for (const ValueId id : part.gradients) {
     const at::Tensor gradient = gradient_of(id);
     part.shared.push_back(gradient.defined() && std::ranges::any_of(before, [&](const at::Tensor& one) {
@@ -398,6 +422,9 @@ void PlannedStep::add_gradients(size_t at, double factor) {
   Part& part = parts_[at];
   const c10::AutoGradMode no_grad(false);
   const DrawScope draws({DrawScope::here().key, 0});
+  for (const NeededWeight& needed : part.needs) {
+    if (needed.version != In(*needed.weight)->_version()) throw weight_moved();
+  }
   const Tensor& seed = seed_of(part, factor);
   ran_[at] = true;
   cpu_ ? cpu_->set(part.seed, seed) : reference_->set(part.seed, seed);

@@ -6,6 +6,7 @@
 #include "runtime/plan/cpu/cpu_plan.h"
 #include "runtime/plan/gradient_sums.h"
 #include "runtime/plan/loss_gradient.h"
+#include "runtime/plan/needed_weights.h"
 #include "runtime/plan/profile_text.h"
 #include "runtime/plan/recording.h"
 #include "runtime/plan/replays.h"
@@ -65,8 +66,9 @@ class PlannedStep {
     std::vector<Tensor> weights;  ///< that the loss reaches
     std::vector<ValueId> gradients;
     std::vector<bool> rests;  ///< weights of which a row without a gradient does not move
-    std::vector<bool>
-        shared;  ///< gradients that are, or lie in, one before them: of `a + b` both weights have the same; known from the first run on
+    /// Gradients that are, or lie in, one before them, or that of the loss: of `a + b` both weights have the same. Known from the first run on.
+    std::vector<bool> shared;
+    std::vector<NeededWeight> needs;
     double factor = 0;  ///< of the newest run, and as a value
     Tensor factor_value;
     GradientSums sums;  ///< where a window has several batches
@@ -104,6 +106,8 @@ class PlannedStep {
   /// Computes the next stretch.
   void compute(size_t begin, size_t end);
   /// `part`: of the loss that it minimizes, if it does.
+  /// What weights are in front of `mark`, for gradients that need them so.
+  void note_versions(size_t mark);
   void apply_mark(Context& cx, const Mark& mark, const Option<size_t>& part);
   /// Whether values lie where the next run writes.
   bool lends_values() const { return cpu_ || (replays_ && replays_->lends_values()); }

@@ -10,10 +10,13 @@ class ComputeAgain {
  public:
   ComputeAgain(Graph& graph, size_t end, const std::set<ValueId>& written) : graph_(graph) {
     for (size_t at = 0; at < end; ++at) {
+      const Node& node = graph.nodes[at];
       bool reads_written = false;
-      each_read(graph.nodes[at], [&](ValueId id) { reads_written = reads_written || written.contains(id); });
-      if (graph.nodes[at].block == 0 || reads_written) continue;
-      for (const ValueId id : graph.nodes[at].results) giver_[id] = at;
+      each_read(node, [&](ValueId id) { reads_written = reads_written || written.contains(id); });
+      // Only of a buffer that somebody writes a copy is read. A hook may do so that stands in no recording.
+      const bool is_of_buffer = node.op == Op::clone && graph.values[node.value(0).id].kind == Value::Kind::Constant;
+      if (node.block == 0 || reads_written || is_of_buffer) continue;
+      for (const ValueId id : node.results) giver_[id] = at;
     }
   }
 

@@ -7,6 +7,7 @@
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/mode.h"
 #include "runtime/train/alike.h"
+#include "runtime/train/kept_buffers.h"
 
 // The loop of runtime.md 2.3: next batch, step, maybe update, tell the listeners. A signal may leave it behind any
 // window, and in any round: what is not done yet stands in the position, and a resumed run does it first.
@@ -69,7 +70,9 @@ void Fit::sanity_round() {
       ~Silence() { cx.is_silent = false; }
       Session& cx;
     } const silence(cx_);
+    const KeptBuffers before(request_.root.state());
     pass(cx_, *val_step_, val_streams_, settings_.sanity_val);
+    before.restore();
   }
   cx_.logs.drop(Role::Val);
   cx_.metric_inputs.drop(Role::Val);

@@ -5,6 +5,7 @@
 #include <torch/csrc/autograd/saved_variable_hooks.h>
 
 #include "runtime/tensor/handle.h"
+#include "runtime/tensor/weight_moved.h"
 #include "runtime/train/division.h"
 
 namespace ltr {

@@ -7,8 +7,6 @@
 #include <functional>
 #include <memory>
 
-#include "runtime/api/error.h"
-
 namespace ltr {
 
 /// While it lives, graphs of this thread keep each tensor by what `keep` makes for it.
@@ -25,11 +23,5 @@ class GraphMemory {
   Keep keep_;
   const Keep* before_;
 };
-
-/// What was needed for a backward pass is no more.
-inline Error weight_moved() {
-  return error_here(err::settings_contradict,
-                    "a weight moved between a loss and its backward pass, which needs it as it was");
-}
 
 }  // namespace ltr

@@ -1,8 +1,8 @@
 #include "runtime/train/norm_pass.h"
 
-#include "runtime/tensor/handle.h"
 #include "runtime/tensor/mode.h"
 #include "runtime/tensor/norm_means.h"
+#include "runtime/train/kept_metrics.h"
 #include "runtime/train/session.h"
 
 namespace ltr {
@@ -18,25 +18,6 @@ RunRequest forward_only(RunRequest request) {
   request.flags.backend = Backend::Torch;
   return request;
 }
-
-/// What metrics gathered stays, whatever a step gives them.
-class KeptMetrics {
- public:
-  KeptMetrics(Model& model, int64_t stream) {
-    for (const Model::MetricMember& member : model.metrics) {
-      for (const Metric::State& state : member.of(model, stream).states())
-        before_.emplace_back(state.tensor, guarded([&] { return give(In(*state.tensor)->clone()); }));
-    }
-  }
-  ~KeptMetrics() {
-    for (auto& [state, values] : before_) *state = values;
-  }
-  KeptMetrics(const KeptMetrics&) = delete;
-  KeptMetrics& operator=(const KeptMetrics&) = delete;
-
- private:
-  std::vector<std::pair<Tensor*, Tensor>> before_;
-};
 
 }  // namespace
 

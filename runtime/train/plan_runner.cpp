@@ -10,6 +10,7 @@
 #include "runtime/tensor/memory_pool.h"
 #include "runtime/tensor/mode.h"
 #include "runtime/tensor/precision.h"
+#include "runtime/train/kept_buffers.h"
 #include "runtime/train/planned_forms.h"
 #include "runtime/train/root_state.h"
 #include "runtime/train/session.h"
@@ -69,11 +70,8 @@ bool holds(const std::vector<plan::Guard>& guards, const Context& cx) {
 /// Nothing that a step does while it lives stays: neither in buffers nor in metrics.
 class WithoutTrace {
  public:
-  WithoutTrace(const Session& session, const std::vector<std::pair<Str, Metric::State>>& states) {
-    for (const Entry& entry : session.request.root.state().buffers) {
-      const In buffer(entry.tensor);
-      buffers_.emplace_back(*buffer, buffer->clone());
-    }
+  WithoutTrace(const Session& session, const std::vector<std::pair<Str, Metric::State>>& states)
+      : buffers_(session.request.root.state()) {
     for (const auto& [name, state] : states) states_.emplace_back(state.tensor, *state.tensor);
   }
   ~WithoutTrace() { restore(); }
@@ -81,13 +79,12 @@ class WithoutTrace {
   WithoutTrace& operator=(const WithoutTrace&) = delete;
 
   void restore() const {
-    const NoGrad no_grad;
-    for (const auto& [buffer, before] : buffers_) buffer.copy_(before);
+    buffers_.restore();
     for (const auto& [state, before] : states_) *state = before;
   }
 
  private:
-  std::vector<std::pair<at::Tensor, at::Tensor>> buffers_;
+  KeptBuffers buffers_;
   std::vector<std::pair<Tensor*, Tensor>> states_;
 };
 

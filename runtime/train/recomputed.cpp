@@ -18,6 +18,7 @@
 #include "runtime/tensor/mode.h"
 #include "runtime/tensor/precision.h"
 #include "runtime/tensor/step_watch.h"
+#include "runtime/tensor/weight_moved.h"
 #include "runtime/train/root_state.h"
 
 namespace ltr {

@@ -192,9 +192,14 @@ void Session::minimize(const Tensor& loss, Optimizer& optimizer, bool last, cons
 bool Session::lets_loss(const at::Tensor& loss, const Optimizer* of, const Location& location) {
   if (late.is_on()) {
     late.saw_loss(loss, of, location);
+    if (request.trainer.nan == "skip") {
+      const at::Tensor is_bad = at::isfinite(loss.detach()).logical_not();
+      bad_loss_there_ = bad_loss_there_.defined() ? bad_loss_there_.logical_or(is_bad) : is_bad;
+    }
     return true;
   }
   if (gate.is_finite(loss)) return true;
+  has_bad_loss_ = true;
   bad_loss_ = location;
   bad_value_ = gate.shown(loss);
   // Several ranks leave together, when all know of it.

@@ -107,7 +107,13 @@ class Session : public Context {
     share_ = share;
     is_last_row_ = is_last;
     weight_ = weight;
+    has_bad_loss_ = false;
+    bad_loss_there_ = at::Tensor();
   }
+  /// Whether the batch gave a loss that is not finite, as far as the host knows.
+  bool has_bad_loss() const { return has_bad_loss_; }
+  /// bool[], on a device that the host does not wait for; undefined elsewhere, and with `nan = stop`.
+  const at::Tensor& bad_loss_there() const { return bad_loss_there_; }
   /// Whether the row that runs now is the whole window.
   bool is_alone() const { return gradients_.is_alone(); }
   /// Whether nobody sees gradients but the optimizer: they may be sparse.
@@ -219,7 +225,9 @@ class Session : public Context {
   Running running_{};               ///< the step under way
   Location minimizes_at_;           ///< in it
   Evaluated* evaluated_ = nullptr;  ///< while the step is evaluated again
-  Location bad_loss_;               ///< of the window, where its loss was not finite
+  bool has_bad_loss_ = false;       ///< of the batch
+  at::Tensor bad_loss_there_;
+  Location bad_loss_;  ///< of the window, where its loss was not finite
   Str bad_value_;
   std::set<const Optimizer*> not_finite_;               ///< whose gradients a manual step found so when it clipped them
   std::map<const Optimizer*, at::Tensor> overflows_;    ///< of gradients that are unscaled: what was found in them

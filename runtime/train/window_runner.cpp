@@ -1,5 +1,7 @@
 #include "runtime/train/window_runner.h"
 
+#include "runtime/train/kept_buffers.h"
+
 namespace ltr {
 
 bool WindowRunner::run(int64_t rows, bool is_recorded) {
@@ -46,6 +48,9 @@ void WindowRunner::run_row(double total, bool is_last) {
   cx_.set_row(total == 0 ? 1.0 : nominal / total, is_last, weight);
   cx_.batch_index = number;
   cx_.batch_size = batch_.size;
+  // Of a batch that is left out nothing stays, not in the running values of norms either.
+  const Option<KeptBuffers> before =
+      request_.trainer.nan == "skip" ? Option<KeptBuffers>(request_.root.state()) : std::nullopt;
   if (counts) {
     cx_.late.begin_row(batch_, at_.epoch, number);
     const Session::BatchScope batch(cx_, batch_);
@@ -56,6 +61,8 @@ void WindowRunner::run_row(double total, bool is_last) {
   } else {
     cx_.stand_in(step_, batch_, stream_, uint64_t(at_.batch_counter));
   }
+  if (before && cx_.has_bad_loss()) before->restore();
+  if (before && cx_.bad_loss_there().defined()) before->restore_where(cx_.bad_loss_there());
   has_batch_ = false;
   at_.batch = number + 1;
   at_.batch_counter++;

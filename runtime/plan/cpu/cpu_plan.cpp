@@ -59,7 +59,7 @@ CpuPlan::CpuPlan(const Graph& graph, const std::unordered_map<ValueId, Tensor>& 
       arena_(std::move(arena)) {
   std::vector<std::vector<Item>> items;
   for (const Stretch& stretch : stretches) {
-    items.push_back(lowering_.lower(stretch.begin, stretch.end));
+    items.push_back(lowering_.lower(stretch.begin, stretch.end, stretch.may_be_left_out));
     fuse(items.back());
   }
   keep_what_is_read(items, stretches);

@@ -26,7 +26,8 @@ Lowering::Lowering(const Graph& graph, const std::map<ValueId, Ints>& strides, i
   }
 }
 
-std::vector<Item> Lowering::lower(size_t begin, size_t end) {
+std::vector<Item> Lowering::lower(size_t begin, size_t end, bool may_be_left_out) {
+  const size_t left_before = left_.size();
   items_.clear();
   panels_.clear();
   for (size_t at = begin; at < end; ++at) {
@@ -54,6 +55,7 @@ std::vector<Item> Lowering::lower(size_t begin, size_t end) {
     if (!is_done) items_.push_back({.node = at});
     for (size_t i = before; i < items_.size(); ++i) items_[i].location = items_[i].call.location = node_->location;
   }
+  if (may_be_left_out) left_.resize(left_before);
   return std::move(items_);
 }
 

@@ -27,8 +27,8 @@ class Lowering {
   Lowering(const Graph& graph, const std::map<ValueId, Ints>& strides, int64_t samples, std::set<ValueId> of_tables,
            bool narrows);
 
-  /// The nodes [begin, end), behind those that were lowered before.
-  std::vector<Item> lower(size_t begin, size_t end);
+  /// The nodes [begin, end), behind those that were lowered before. `may_be_left_out`: what they leave is for themselves alone.
+  std::vector<Item> lower(size_t begin, size_t end, bool may_be_left_out = false);
 
   const Graph& graph() const { return graph_; }
   /// What multiplies matrices in this plan.
@@ -75,7 +75,8 @@ class Lowering {
   void give_row_sums(const RowSums& sums);
   /// Null where the value is whole.
   const RowSums* row_sums(ValueId id) const;
-  /// What a call leaves for another one: roots, under a name that both know.
+  /// What a call leaves for another one: roots, under a name that both know, which says from what they were computed. Of weights and buffers
+  /// that is not enough behind a write.
   void leave(std::vector<Argument> key, std::vector<ValueId> roots);
   /// Null where nothing was left.
   const std::vector<ValueId>* left(const std::vector<Argument>& key) const;

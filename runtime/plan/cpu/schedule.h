@@ -26,6 +26,7 @@ struct Phase {
 struct Stretch {
   size_t begin = 0, end = 0;
   std::vector<ValueId> results;  ///< that something else reads behind it
+  bool may_be_left_out = false;  ///< in some runs, as the gradient of a loss that is not finite
 };
 
 /// As few phases as dependences and memory allow: a call runs as soon as it may, ahead of others in front of it. `bytes` of each root,

@@ -83,8 +83,11 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, con
       if (seen.defined()) In(seen)->add_(1);
     }
     // LibTorch writes the running values and does not say so. What its graph keeps of them has a count of its own, or a second
-    // call in the same step would be a change that the first one's backward pass minds.
-    const auto running = [](const Tensor& tensor) {
+    // call in the same step would be a change that the first one's backward pass minds. Where a gradient passes what only reads them it is
+    // that of the values that were there, whoever moves them behind it.
+    const bool is_held = !is_training() && at::GradMode::is_enabled() && In(x)->requires_grad();
+    const auto running = [&](const Tensor& tensor) {
+      if (tensor.defined() && is_held) return In(tensor)->clone();
       if (!tensor.defined() || !is_training()) return aten(tensor);
       In(tensor)->unsafeGetTensorImpl()->bump_version();
       return In(tensor)->variable_data();

@@ -348,7 +348,9 @@ Layout joined(Lowering& to, const Images& images, const Layout& from, bool is_se
   // Floats are what they settle to.
   const std::vector<Argument> key{Str(std::is_same_v<Joined, JoinedSamples> ? "samples" : "channels") + " side by side",
                                   int64_t(from.root), from.offset, is_settled || !images.products_by->narrows()};
-  if (const auto* left = to.left(key)) return dense(left->front(), {elements});
+  // A weight or buffer is another one behind each write.
+  const bool is_kept = to.is_given(from.root) && to.graph().values[from.root].kind != Value::Kind::Input;
+  if (const auto* left = is_kept ? nullptr : to.left(key)) return dense(left->front(), {elements});
   const Layout out = dense(to.temporary(DType::F32, elements), {elements});
   call.writes = {{out.root, false}};
   call.kernel = std::make_unique<Joined>(images, from, out, is_settled);

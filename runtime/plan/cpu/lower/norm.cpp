@@ -152,8 +152,10 @@ bool is_kept(const Lowering& to, ValueId id) {
 
 /// Whether its batch is that of this process, and there is a kernel for what it takes.
 bool is_plain(const Lowering& to, const Layout& x, ValueId mean, ValueId var) {
-  if (x.sizes.size() < 2 || !is_kept(to, mean) || !is_kept(to, var)) return false;
-  if (!to.node().is_training) return mean != kNone && var != kNone;
+  if (x.sizes.size() < 2) return false;
+  if (!to.node().is_training)
+    return mean != kNone && var != kNone && to.layout(mean).is_dense() && to.layout(var).is_dense();
+  if (!is_kept(to, mean) || !is_kept(to, var)) return false;
   // Where a channel has one value, the reference says what is wrong.
   return joint_sum() == nullptr && channels_of(x).values() > 1;
 }
