@@ -17,18 +17,19 @@ bool is_copy(const ir::Function& left, const ir::Function& right) {
 diagnostics::Diagnostic misfit_of(const Misfit& misfit, const Findings& findings) {
   const library::Function &taker = library::info(misfit.taker), &given = library::info(misfit.given.function);
   const std::string taken(taker.name), name(given.name);
+  const bool takes_scores = taker.takes_scores() && !misfit.is_wanted;
   const bool is_masked = given.draws == library::Draws::InTraining, is_hidden = misfit.taker == library::Id::MaskedFill;
   diagnostics::Diagnostic diagnostic =
-      taker.takes_scores() || is_masked || is_hidden ? diag::spoilt_scores(misfit.span, taken, name)
-      : taker.takes_logs && !misfit.is_wanted        ? diag::no_logarithm(misfit.span, taken, name)
-                                                     : diag::no_probability(misfit.span, taken, name);
+      takes_scores || is_masked || is_hidden  ? diag::spoilt_scores(misfit.span, taken, name)
+      : taker.takes_logs && !misfit.is_wanted ? diag::no_logarithm(misfit.span, taken, name)
+                                              : diag::no_probability(misfit.span, taken, name);
   diagnostic.label(misfit.given.span, "`{}` here", name);
   if (is_hidden) {
     diagnostic.note("a probability below 0 is none, and the others do not add up to 1")
         .help("scores are hidden in front of it: `{}(scores.{}(…))`", name, taken);
     return diagnostic;
   }
-  if (taker.takes_scores() || is_masked) {
+  if (takes_scores || is_masked) {
     diagnostic
         .note("{}", is_masked ? "in training it sets some of them to 0, whatever they say"
                               : "a score below 0 says no, and none is left")
@@ -38,7 +39,9 @@ diagnostics::Diagnostic misfit_of(const Misfit& misfit, const Findings& findings
   if (misfit.is_wanted && misfit.are_exchanged) {
     diagnostic.help("the two are exchanged: `{}({}(…), …)`, what is trained first", taken, name);
   } else if (misfit.is_wanted) {
-    diagnostic.note("only the first argument of `{}` are logarithms", taken)
+    diagnostic
+        .note("{}", taker.takes_logs ? "only the first argument of `" + taken + "` are logarithms"
+                                     : "the second argument of `" + taken + "` are probabilities")
         .help("{}", misfit.given.function == library::Id::LogSoftmax ? "`softmax` in the place of `log_softmax`"
                                                                      : "`softmax` between them");
   } else if (misfit.are_exchanged && misfit.taker == library::Id::KlDiv &&
@@ -92,12 +95,19 @@ void check_activations(const Findings& findings, Sink& sink) {
     if (!seen.insert(one.span).second) continue;
     // A layer is no mistake where its scores are not wanted, and an activation behind the last one is.
     const bool is_masked = library::info(one.given.function).draws == library::Draws::InTraining;
-    const Span place = library::info(one.taker).takes_scores() || is_masked ? one.given.span : one.span;
+    const bool is_of_scores = library::info(one.taker).takes_scores() && !one.is_wanted;
+    const Span place = is_of_scores || is_masked ? one.given.span : one.span;
     const library::Id taker = is_masked ? library::Id::None : one.taker;
     const auto [told, is_new] = misfits.try_emplace({place, taker}, misfit_of(one, findings));
     if (!is_new) told->second.label(one.span, "`{}` takes it, too", library::info(one.taker).name);
   }
   for (auto& [place, diagnostic] : misfits) sink.report(std::move(diagnostic));
+  for (const Span& span : findings.mean_divergences) {
+    if (!seen.insert(span).second) continue;
+    sink.report(diag::mean_divergence(span)
+                    .note("it is smaller than the divergence by as many times as there are classes")
+                    .help("`reduction = batchmean`, which it is where nothing is said"));
+  }
 }
 
 void check_samples(const Findings& findings, Sink& sink) {
@@ -105,9 +115,34 @@ void check_samples(const Findings& findings, Sink& sink) {
   for (const MixedSamples& one : findings.mixed_samples) {
     if (!seen.insert(one.span).second) continue;
     const std::string name(library::info(one.function).name);
+    if (one.is_of_all) {
+      sink.report(diag::mixed_samples(one.span, name, one.size)
+                      .note("without an axis it is one number of the whole batch, and each sample meets it")
+                      .help("of each sample by itself: `{}(1)`, or `{}(1, keepdim = true)`", name, name));
+      continue;
+    }
     sink.report(diag::mixed_samples(one.span, name, one.size)
                     .note("what it gives for one sample hangs on the others, and not on it alone")
                     .help("the classes are an axis behind the samples: `{}(x, 1)`, or the last one, `-1`", name));
+  }
+}
+
+void check_records(const Findings& findings, Sink& sink) {
+  std::set<Span> seen;
+  for (const TurnedMask& one : findings.turned_masks) {
+    if (!seen.insert(one.span).second) continue;
+    const bool is_of_filled = one.taker != "mask";
+    const std::string wanted = one.taker == "key_padding_mask" ? "`key_padding_mask` is true where rows are filled up"
+                               : is_of_filled                  ? "`masked_fill` hides where its mask is true"
+                                                               : "`mask` is true where attention looks";
+    sink.report(diag::turned_mask(one.span, wanted, is_of_filled ? "at their own places" : "where they are filled up")
+                    .help("turn it round with `not`"));
+  }
+  for (const PickedRows& one : findings.picked_rows) {
+    if (!seen.insert(one.span).second) continue;
+    sink.report(diag::picked_rows(one.span, one.size)
+                    .note("a field is made for one record, and knows nothing of the others of its batch")
+                    .help("of each row the element that it names: `x.gather(1, i.unsqueeze(1)).squeeze(1)`"));
   }
 }
 

@@ -38,11 +38,24 @@ struct Misfit {
   bool is_wanted = false;      ///< what the loss compares with, which are probabilities
 };
 
-/// An activation over the axis of the samples of a batch.
+/// An activation over the axis of the samples of a batch; or one number of all of them, which meets each.
 struct MixedSamples {
   Span span;
   library::Id function = library::Id::None;
   std::string size;  ///< of that axis, as the program calls it
+  bool is_of_all = false;
+};
+
+/// A mask that is true at the places at which it should be false.
+struct TurnedMask {
+  Span span;
+  std::string taker;  ///< `key_padding_mask`, `mask` or `masked_fill`
+};
+
+/// Rows of a batch, taken by what a field says.
+struct PickedRows {
+  Span span;
+  std::string size;  ///< how many they are, as the program calls it
 };
 
 /// A loss whose sides are the same value, or stand in each other's place.
@@ -124,6 +137,9 @@ struct Findings {
   std::vector<Misfit> misfits;
   std::set<Span> class_scores;  ///< made there, `cross_entropy` takes them
   std::vector<MixedSamples> mixed_samples;
+  std::vector<TurnedMask> turned_masks;
+  std::vector<PickedRows> picked_rows;
+  std::vector<Span> mean_divergences;  ///< of `kl_div`, over all numbers
   std::vector<Sides> sides;
   std::vector<UnlikeAverage> averages;
   std::vector<Followed> followed;

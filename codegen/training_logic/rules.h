@@ -54,9 +54,12 @@ void check_patterns(const Findings& findings, const Heap& heap, Sink& sink);
 void check_held(const ModelTrace& model, const check::Program& program, const Span* experiment, const Heap& heap,
                 Sink& sink);
 /// E0410, W0404, W0406: no activation before what applies one itself, logarithms and probabilities before what takes them.
+/// W0426: no mean of a divergence over all numbers.
 void check_activations(const Findings& findings, Sink& sink);
-/// W0420: no activation over the axis of the samples.
+/// W0420: no activation over the axis of the samples, and no number of all of them that meets each.
 void check_samples(const Findings& findings, Sink& sink);
+/// W0424, W0425: masks are true where they should be, and fields choose no rows of a batch.
+void check_records(const Findings& findings, Sink& sink);
 /// W0423: a loss of the library is made small.
 void check_signs(const Findings& findings, const Heap& heap, Sink& sink);
 /// W0414, W0415: a loss compares what is predicted with what is wanted.

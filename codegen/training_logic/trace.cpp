@@ -26,7 +26,7 @@ size_t count(const Findings& findings) {
   return findings.updates.size() + findings.doubled.size() + findings.draws.size() + findings.metrics.size() +
          findings.second_owners.size() + findings.statistics.size() + findings.patterns.size() +
          findings.misfits.size() + findings.mixed_samples.size() + findings.averages.size() +
-         findings.idle_calls.size();
+         findings.turned_masks.size() + findings.picked_rows.size() + findings.idle_calls.size();
 }
 
 /// Whether one of the blocks of a list is taken by its number, `layers[0]`.
@@ -151,6 +151,7 @@ void Trace::run(const ir::Function& function, std::optional<ObjectId> self) {
     const ir::Type& type = function.values[param].type;
     Value value = parameter(type);
     value.is_of_input = function.role == ir::Role::Step && type.is_tensor();
+    value.is_field = value.is_of_input && !type.dims.empty() && type.element == ir::Element::I64;
     arguments.push_back(new Value(std::move(value)));
   }
   if (self && !arguments.empty()) arguments[0] = new Value(Value::object(*self));

@@ -90,6 +90,12 @@ class Trace {
   /// Whether a size of the function is that of the batches that the step takes.
   bool is_batch(ir::DimId dim, const Frame& frame) const;
   using Operands = std::vector<const Value*>;
+  /// What a mask and an index say of records, and one number of all of them.
+  void take_records(const ir::Op& op, const Operands& operands, Value& value, const Frame& frame);
+  void look_at_masks(const ir::Op& op, const Operands& operands, const Frame& frame);
+  void look_at_rows(const ir::Op& op, const Operands& operands, const Frame& frame);
+  void look_at_masks_given(const ir::Op& op, const ir::Function& function, const std::vector<Known>& given,
+                           const Frame& frame);
   /// Whether the result is a loss still, and taken with a minus.
   void take_sign(const ir::Op& op, const Operands& operands, Value& value, const Frame& frame) const;
   void look_at_randomness(const ir::Op& op, const Operands& operands, Value& value, const Frame& frame);

@@ -43,7 +43,12 @@ void Trace::look_at_activation(Id taker, const ir::Op& op, Frame& frame) {
     findings.misfits.push_back({written_span(op, 0, frame), taker, before, has_logs_second(op, frame)});
   // Its second argument are probabilities; of two that are exchanged the first one is told.
   const bool are_exchanged = is_no_logarithm && has_logs_second(op, frame);
-  if (taker == Id::KlDiv && op.operands.size() > 1 && !frame.function->is_library && !are_exchanged) {
+  const bool takes_probs_second = taker == Id::KlDiv || taker == Id::SoftCrossEntropy;
+  if (taker == Id::KlDiv && op.operands.size() > 2 && !frame.function->is_library) {
+    const auto& reduction = use(op.operands[2], frame).constant;
+    if (reduction == ir::Constant("mean")) findings.mean_divergences.push_back(written_span(op, 2, frame));
+  }
+  if (takes_probs_second && op.operands.size() > 1 && !frame.function->is_library && !are_exchanged) {
     const Value &first = use(op.operands[0], frame), &second = use(op.operands[1], frame);
     const Activation& wanted = second.activation;
     const bool is_trained_second = !first.is_unknown && first.paths.empty() && !second.paths.empty();
@@ -160,6 +165,15 @@ void Trace::take_sign(const ir::Op& op, const Operands& operands, Value& value, 
     const bool are_alike = operands[0]->negated.has_value() == operands[1]->negated.has_value();
     // Beside a loss that is added as it is, all that is added is a cost.
     if (are_alike && (is_first || is_second)) take(is_first ? 0 : 1);
+  }
+  // Two losses of one kind may be held against each other, near ones against far ones.
+  if (op.function == Id::Sub && operands.size() == 2 && operands[0]->loss != operands[1]->loss) {
+    const bool are_losses = operands[0]->loss != Id::None && operands[1]->loss != Id::None;
+    if (are_losses && !operands[0]->negated && !operands[1]->negated) {
+      take(1);
+      turn(1);
+      value.negated = written_span(op, 1, frame);
+    }
   }
   if ((op.function != Id::Mul && op.function != Id::Div) || operands.size() != 2) return;
   for (size_t i = 0; i < 2; ++i) {

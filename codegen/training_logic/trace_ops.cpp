@@ -134,6 +134,7 @@ Known Trace::call_op(const ir::Op& op, Frame& frame) {
     findings.has_error = findings.has_error || function == nullptr;
     return unknown_;
   }
+  if (function->is_library) look_at_masks_given(op, *function, arguments, frame);
   // With `reduction = none` a loss takes what it takes else.
   const Id loss = function->is_library ? library::written_loss(op.name) : Id::None;
   if (loss != Id::None) {
@@ -266,6 +267,7 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
   if (op.function == Id::Log && operands[0]->activation.function == Id::Softmax)
     value.activation = {Id::LogSoftmax, span};
   take_sign(op, operands, value, frame);
+  take_records(op, operands, value, frame);
   const bool is_sum = op.function == Id::Add || op.function == Id::Sub;
   if (is_sum && operands.size() == 2) {
     for (size_t i = 0; i < 2; ++i) {

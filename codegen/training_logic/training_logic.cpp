@@ -19,6 +19,7 @@ void check_findings(const Findings& findings, const Heap& heap, bool is_damaged,
   check_gradients(findings, heap, sink);
   check_activations(findings, sink);
   check_samples(findings, sink);
+  check_records(findings, sink);
   check_signs(findings, heap, sink);
   check_sides(findings, sink);
   check_averages(findings, sink);

@@ -94,6 +94,9 @@ Value join(const Value& left, const Value& right) {
   value.is_none = left.is_none && right.is_none;
   value.may_be_none = left.is_none != right.is_none || left.may_be_none || right.may_be_none;
   value.is_uniform_draw = left.is_uniform_draw || right.is_uniform_draw;
+  value.is_field = left.is_field && right.is_field;
+  value.is_counted = left.is_counted && right.is_counted;
+  if (left.places == right.places) value.places = left.places;
   if (left.constant == right.constant) value.constant = left.constant;
   value.paths = left.paths;
   value.paths.insert(right.paths.begin(), right.paths.end());

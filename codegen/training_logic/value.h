@@ -74,6 +74,16 @@ struct Activation {
   Span span;
 };
 
+/// Where a mask of the places of rows is true: at those that hold something, or at those that are filled up.
+enum class Places : uint8_t { Any, Own, Filled };
+
+/// One number of all samples of a batch.
+struct OfAll {
+  library::Id function = library::Id::None;
+  Span span;
+  std::string size;  ///< how many samples, as the program calls it
+};
+
 /// A place where blocks and weights are made: `net.body.3` below one model.
 struct Scope {
   uint32_t root = 0;
@@ -111,6 +121,9 @@ struct Value : boost::intrusive_ref_counter<Value, boost::thread_unsafe_counter>
   bool is_of_input = false;      ///< hangs on what the step was given
   std::optional<Span> noise;     ///< drawn here by the step itself; neither a weight nor an input has met it yet
   bool is_uniform_draw = false;  ///< uniform random numbers, what a mask is made of
+  bool is_field = false;         ///< integers of the batch as they came
+  bool is_counted = false;       ///< 0, 1, 2, …
+  Places places = Places::Any;
   std::optional<ir::Constant> constant;
   boost::container::flat_map<Path, Span> paths;   ///< with the place where the weights were read
   boost::container::flat_map<OwnerId, Cut> cuts;  ///< owners on whose weights it hangs, but no gradient reaches them
@@ -122,6 +135,7 @@ struct Value : boost::intrusive_ref_counter<Value, boost::thread_unsafe_counter>
   std::optional<Span> negated;           ///< where that is taken with a minus
   std::string negated_name;              ///< and what the program calls what stands behind the minus
   Activation activation;                 ///< what was applied last: an activation, or a layer that gives scores
+  std::optional<OfAll> of_all;           ///< it is that, or computed of that and numbers
   std::vector<WeightUse> weights;        ///< of type weights; or the one weight it is
   std::vector<WeightUse> frozen;         ///< of type weights: of each place whose weights all stay as they are, one
   std::vector<uint32_t> closures;        ///< the function it may be: indices into `Trace::closures`

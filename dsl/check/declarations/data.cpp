@@ -301,6 +301,7 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
     check_stages(cx, typed);
     check_varied(cx, typed);
     check_padding(cx, typed);
+    check_scales(cx, typed);
     check_known_records(cx, typed);
     check_columns(cx, typed, {}, {});
   }

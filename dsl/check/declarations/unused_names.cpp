@@ -286,6 +286,11 @@ void check_items(Context& cx, const ast::Decl& decl, const std::vector<ast::Item
       warn(cx, let->name, "the `let`");
     if (weight != nullptr && !weight->is_buffer && !is_named(weight->name.text))
       cx.report(diag::dead_weights(weight->name.span, weight->name.text).help("use it, or take it away"));
+    // Tests call the functions of other objects.
+    if (const auto* fn = item.get<ast::Fn>(); fn != nullptr && object.kind == Kind::Data &&
+                                              !is_meant_unused(fn->name.text) && !own.names.contains(fn->name.text) &&
+                                              !program.fields.contains(fn->name.text))
+      warn(cx, fn->name, "the function");
     if (const auto* fn = item.get<ast::Fn>()) check_locals(cx, *fn, &object, &program.values, FnRole::Method);
     if (const auto* step = item.get<ast::Step>(); step != nullptr && !step->copy_of)
       check_locals(cx, step->fn, &object, &program.values, FnRole::Step);

@@ -101,6 +101,7 @@ struct Schedules {
       check_decay(*call);
       check_parts(*call);
       check_patience(*call);
+      check_chain(*call);
     }
     check(expr);
   }
@@ -255,6 +256,20 @@ struct Schedules {
                                     count_text(length, rise->measure))
                   .label(up.expr.span, "the warm-up")
                   .help("shorten one of them, or train for longer"));
+  }
+
+  /// W0428: the second of a chain says what the rate is, rather than what it is multiplied by.
+  void check_chain(const node::Call& schedule) {
+    if (schedule.op != library::Id::Chain) return;
+    const Wired second = argument(schedule, "b");
+    const auto* call = second.expr.get<node::Call>();
+    const bool has_rates = call != nullptr && (call->op == library::Id::Cyclic || call->op == library::Id::OneCycle);
+    const Span place = second.expr.span;
+    if (!has_rates || is_reported(cx, diagnostics::Code::W0428, place)) return;
+    const Wired first = argument(schedule, "a");
+    cx.report(diag::dropped_schedule(place, std::string(library::info(call->op).name))
+                  .label(first.expr.span, "dropped")
+                  .help("it begins a chain: `chain({}, {})`", cx.source_text(place), cx.source_text(first.expr.span)));
   }
 
   /// W0410: parts that follow each other for longer than training.

@@ -105,6 +105,7 @@ class BlameElement {
     aside_.reset();
     for (diagnostics::Diagnostic diagnostic : found_.reported()) {
       const bool is_of_chain = diagnostic.span == chain_ && diagnostic.code != diagnostics::Code::E0312;
+      if (diagnostic.span == chain_ && !is_of_chain) diagnostic.label(*element_, "this element");
       if (diagnostic.span == call_ || is_of_chain) {
         const bool is_labelled = std::any_of(diagnostic.labels.begin(), diagnostic.labels.end(),
                                              [&](const diagnostics::Label& one) { return one.span == call_; });

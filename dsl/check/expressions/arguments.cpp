@@ -4,6 +4,7 @@
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/call.h"
 #include "dsl/diagnostics/suggest.h"
+#include "runtime/tables/roles.h"
 
 namespace ltr::check {
 
@@ -316,9 +317,22 @@ void look_up_names(Context& cx, const std::function<void()>& read) {
   }
 }
 
+namespace {
+
+/// `val.loss` in a hook: a series, of which nobody knows whether the callee takes one.
+bool is_series_there(const ast::Expr& value, const Scope& scope) {
+  const auto* field = value.get<ast::Field>();
+  const auto* role = field != nullptr ? field->base->get<ast::NameRef>() : nullptr;
+  return role != nullptr && scope.place == Place::Hook && is_role(role->name.text) &&
+         !is_in_scope(role->name.text, scope);
+}
+
+}  // namespace
+
 Expr ignore_arguments(CallSite& site) {
   for (const Given& given : site.given) {
-    if (!given.checked && given.value != nullptr && !is_word_of_callee(given, site.scope))
+    if (!given.checked && given.value != nullptr && !is_word_of_callee(given, site.scope) &&
+        !is_series_there(*given.value, site.scope))
       check_expr(*given.value, site.scope);
   }
   return error_at(site.span);

@@ -281,6 +281,7 @@ Expr check_tensors(const Sign& sign, Expr left, Expr right, Span span, Scope& sc
     }
   }
   if (op.is_comparison) element = Element::Bool;
+  if (!cx.is_trying) report_pixels(sign.op, sign.op_span, left, right, scope);
   return op_expr(op.op, Type::tensor(element, std::move(dims)), span,
                  {cx.keep(std::move(left)), cx.keep(std::move(right))});
 }

@@ -42,10 +42,23 @@ Expr value_call(const FnInfo& op, std::vector<Expr> args, Span span, Context& cx
 
 namespace {
 
-/// Whether the last of `args` fits those before it, as `fits` reports it; with where these have their types.
+/// Sizes of `value` that are asked for from now on may have been taken away where it is computed.
+void note_taken(const ExprView& value, size_t first, Scope& scope) {
+  for (size_t i = first; scope.requirements != nullptr && i < scope.requirements->size(); ++i) {
+    const Polynomial left = (*scope.requirements)[i].left, right = (*scope.requirements)[i].right;
+    if ((*scope.requirements)[i].kind != Requirement::Kind::Equal) continue;
+    const auto taken = find_taken(value, scope, [&](const Dim& dim) { return dim.size == left || dim.size == right; });
+    if (!taken) continue;
+    (*scope.requirements)[i].taken = taken->span;
+    (*scope.requirements)[i].taken_size = scope.cx.text(taken->dim.size);
+  }
+}
+
+/// Whether the last of `args` fits those before it and is a `wanted`, as `fits` reports it; with where these have their types.
 template <class Fits>
-bool match_last(const std::vector<Expr>& args, Fits fits, Scope& scope) {
+bool match_last(const std::vector<Expr>& args, const Type& wanted, Fits fits, Scope& scope) {
   diagnostics::Sink found;
+  const size_t asked = scope.requirements != nullptr ? scope.requirements->size() : 0;
   bool is_fit = false;
   {
     const Aside aside(scope.cx, found);
@@ -59,8 +72,10 @@ bool match_last(const std::vector<Expr>& args, Fits fits, Scope& scope) {
     const bool is_of_first = one.code == diagnostics::Code::E0303 && args.size() > 1 && args[0].is<node::Op>() &&
                              args[0].type.is_tensor() && !args[0].span.is_empty() && one.span != args[0].span;
     if (is_of_first) one.label(args[0].span, "{}", scope.cx.text(args[0].type));
+    if (one.code == diagnostics::Code::E0303) label_taken(one, args.back(), wanted, scope);
     scope.cx.report(std::move(one));
   }
+  if (is_fit && args.back().type.is_tensor()) note_taken(args.back(), asked, scope);
   return is_fit;
 }
 
@@ -84,7 +99,8 @@ std::optional<std::vector<Expr>> read_op_arguments(const FnInfo& op, CallSite& s
       const Span span = (*bound)[i]->checked ? (*bound)[i]->span : args.back().span;
       const auto fits = [&] {
         return match_last(
-            args, [&] { return match(param.type, args.back().type, binding, free, span, site.scope, what, true); },
+            args, substitute(param.type, binding, site.scope.cx),
+            [&] { return match(param.type, args.back().type, binding, free, span, site.scope, what, true); },
             site.scope);
       };
       // Of one call the first argument that does not fit is told.
@@ -119,6 +135,35 @@ std::optional<std::vector<Expr>> op_arguments(const FnInfo& op, CallSite& site, 
 }
 
 Expr call_op(const FnInfo& op, CallSite& site) { return call_by_rule(op, site); }
+
+namespace {
+
+/// `pos(arange(S))` of a table: that it has so many rows. Of a function's own binder the callers are asked.
+void require_rows(FnInfo& fn, const Expr& index, const Binding& binding, CallSite& site) {
+  Context& cx = site.scope.cx;
+  const bool is_table = fn.owner != nullptr && fn.owner->name == "Embedding" && fn.name == "forward" &&
+                        cx.graph.modules[fn.owner->module].is_library && !fn.owner->params.empty();
+  if (!is_table || cx.is_trying || !fn.owner->params[0].type.value) return;
+  const std::optional<Polynomial> most = counted_to(index, site.scope);
+  if (!most || cx.program.atoms.mentions_unknown(*most)) return;
+  Requirement rows;
+  rows.kind = Requirement::Kind::AtMost;
+  rows.left = *most;
+  rows.right = cx.program.atoms.substitute(*fn.owner->params[0].type.value, binding.dims);
+  rows.text = cx.text(rows.left) + " <= " + cx.text(rows.right);
+  rows.origin = site.span;
+  rows.is_where = true;
+  rows.is_rows = true;
+  const bool is_of_caller = !rests_on_params(rows.left, cx) && rests_on_params(rows.right, cx) &&
+                            site.scope.info != nullptr && site.scope.info->owner == site.scope.owner;
+  if (is_of_caller && decide(rows, cx) == Truth::Open) {
+    site.scope.info->requirements.push_back(std::move(rows));
+  } else {
+    require(std::move(rows), site.span, site.scope);
+  }
+}
+
+}  // namespace
 
 Expr call_by_signature(const FnInfo& op, CallSite& site) {
   Binding binding;
@@ -186,7 +231,8 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
         const auto fits_last = [&] {
           return match(param.type, args.back().type, binding, free, span, given.scope, what, false);
         };
-        if (fits && !args.back().type.is_error() && !match_last(args, fits_last, given.scope)) {
+        if (fits && !args.back().type.is_error() &&
+            !match_last(args, substitute(param.type, binding, cx), fits_last, given.scope)) {
           fits = false;
           unfit = args.back();
         }
@@ -202,6 +248,7 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
     return error_at(site.span);
   }
   put_requirements(fn.requirements, binding, {fn.params, args, receiver ? &*receiver : nullptr}, site.span, site.scope);
+  if (receiver && args.size() == 1) require_rows(fn, args[0], binding, site);
   if (is_broken(fn.result, binding, cx)) return error_at(site.span);
   if (!require_sizes(fn.result, binding, site.span, site.scope)) return error_at(site.span);
   Type result = substitute(fn.result, binding, cx);

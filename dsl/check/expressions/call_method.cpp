@@ -7,6 +7,7 @@
 #include "dsl/check/expressions/known.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/check/scope/members.h"
+#include "dsl/check/statements/statements.h"
 #include "dsl/diagnostics/suggest.h"
 #include "runtime/tables/ranges.h"
 
@@ -122,6 +123,7 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
       if (kind == Kind::Metric && !is_tested) {
         cx.report(diag::wrong_place(span, "`" + name + "` of a metric is called in tests")
                       .help("steps call the metric itself: `log NAME = {}(…)`", cx.source_text(field.base->span)));
+        if (name == "update") note_lost_log(node::CallMetric{0, cx.keep(std::move(base)), {}}, scope);
         return error_at(span);
       }
       CallSite site{name, field.name.span, span, std::move(given), scope};

@@ -18,6 +18,8 @@ bool add_unsqueeze_cure(diagnostics::Diagnostic& diagnostic, const ExprView& lon
 /// Where one of the two was made of an `arange` of too many or too few, or by a reduction along the wrong axis: how it is made to
 /// fit. False if neither was.
 bool add_origin_cure(diagnostics::Diagnostic& diagnostic, const ExprView& left, const ExprView& right, Scope& scope);
+/// W0313, W0314: bytes of images are not taken below 0, and are divided by 255 once.
+void report_pixels(ast::BinaryOp op, Span sign, const ExprView& left, const ExprView& right, Scope& scope);
 /// A text where a value is meant that has such a name: `"limit"`. False if there is none.
 bool help_quoted_name(diagnostics::Diagnostic& diagnostic, const ExprView& text, const Scope& scope);
 

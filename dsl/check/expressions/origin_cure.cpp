@@ -1,7 +1,6 @@
 // Two tensors that do not go together for how one of them was made: counted for the wrong axis, or the wrong axis taken away.
 
 #include <algorithm>
-#include <array>
 #include <functional>
 
 #include "dsl/check/expressions/operands.h"
@@ -81,9 +80,6 @@ bool help_count(diagnostics::Diagnostic& diagnostic, const ExprView& counted, co
   return is_counted;
 }
 
-constexpr std::array kReductions = {"argmax", "argmin", "max", "min", "mean", "sum",    "norm",
-                                    "any",    "all",    "std", "var", "prod", "median", "logsumexp"};
-
 /// The axis that is written there; nothing of several.
 std::optional<size_t> written_axis(const ExprView& axis, size_t rank) {
   const auto* number = axis.get<node::IntConst>();
@@ -106,7 +102,7 @@ bool help_axis(diagnostics::Diagnostic& diagnostic, const ExprView& reduced, con
     const auto* op = part.get<node::Op>();
     if (op == nullptr || part.type.dims != have || op->args.size() < 2) return false;
     const std::string name(library::info(op->op).name);
-    if (std::ranges::find(kReductions, name) == kReductions.end()) return false;
+    if (!is_reduction(name, scope)) return false;
     const std::vector<Dim> all = cx.at(op->args[0]).type.dims;
     for (size_t i = 1; i < op->args.size(); ++i) {
       const auto written = written_axis(cx.at(op->args[i]), all.size());
@@ -125,7 +121,59 @@ bool help_axis(diagnostics::Diagnostic& diagnostic, const ExprView& reduced, con
   });
 }
 
+/// Where an op takes one axis of what it is given away: which.
+std::optional<size_t> taken_axis(const node::Op& op, const std::vector<Dim>& left, Scope& scope) {
+  const bool is_index = op.op == library::Id::Select;
+  if (op.args.empty() || (!is_index && !is_reduction(std::string(library::info(op.op).name), scope)))
+    return std::nullopt;
+  const Type& whole = scope.cx.at(op.args[0]).type;
+  if (!whole.is_tensor() || whole.dims.size() != left.size() + 1) return std::nullopt;
+  for (size_t i = 1; i < op.args.size(); ++i) {
+    const auto written = written_axis(scope.cx.at(op.args[i]), whole.dims.size());
+    if (written && without(whole.dims, *written) == left) return written;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+bool is_reduction(const std::string& name, const Scope& scope) {
+  const Symbol* symbol = name.empty() ? nullptr : scope.cx.graph.find(scope.module, name);
+  return symbol != nullptr && symbol->fn != nullptr && symbol->kind == SymbolKind::Op &&
+         std::ranges::any_of(symbol->fn->params, [](const ast::Param& param) { return param.name.text == "keepdim"; });
+}
+
+std::optional<Taken> find_taken(const ExprView& value, Scope& scope, const std::function<bool(const Dim&)>& is_it) {
+  std::optional<Taken> found;
+  if (scope.cx.is_trying) return found;
+  find_maker(value, scope, [&](const ExprView& part) {
+    const auto* op = part.get<node::Op>();
+    const auto axis = op != nullptr ? taken_axis(*op, part.type.dims, scope) : std::nullopt;
+    if (!axis) return false;
+    const Dim dim = scope.cx.at(op->args[0]).type.dims[*axis];
+    if (dim.group != 0 || dim.size.is_one() || !is_it(dim)) return false;
+    found = Taken{part.span, dim};
+    return true;
+  });
+  return found;
+}
+
+void label_taken(diagnostics::Diagnostic& diagnostic, const ExprView& value, const Type& wanted, Scope& scope) {
+  const auto taken = find_taken(
+      value, scope, [&](const Dim& dim) { return std::ranges::find(wanted.dims, dim) != wanted.dims.end(); });
+  if (taken && taken->span != diagnostic.span)
+    diagnostic.label(taken->span, "takes `{}` away", scope.cx.text(taken->dim.size));
+}
+
+std::optional<Polynomial> counted_to(const ExprView& value, Scope& scope) {
+  const auto* op = value.get<node::Op>();
+  if (op != nullptr && op->op == library::Id::Arange && value.type.dims.size() == 1) return value.type.dims[0].size;
+  if (op != nullptr && library::info(op->op).rearranges && op->op != library::Id::Slice && !op->args.empty())
+    return counted_to(scope.cx.at(op->args[0]), scope);
+  if (!value.is<node::Local>() || !value.type.is_tensor()) return std::nullopt;
+  const std::optional<Expr> given = value_of_local(value, scope);
+  return given && !given->is<node::Local>() ? counted_to(*given, scope) : std::nullopt;
+}
 
 bool add_origin_cure(diagnostics::Diagnostic& diagnostic, const ExprView& left, const ExprView& right, Scope& scope) {
   return help_count(diagnostic, right, left, scope) || help_count(diagnostic, left, right, scope) ||

@@ -3,6 +3,8 @@
 // Where what does not fit comes from, in the program as it is written: the layer that was built, the stage that gives a size, the
 // value of a name.
 
+#include <functional>
+
 #include "dsl/check/expressions/expressions.h"
 
 namespace ltr::check {
@@ -34,6 +36,23 @@ bool fits_record(const FnInfo& fn, const Type& record, Span place, Scope& scope)
 /// Adds where the layer is built that gives a value its size, also behind what keeps the size and where a local holds it; of
 /// another local where it is given.
 void label_layer(diagnostics::Diagnostic& diagnostic, const ExprView& value, const Scope& scope);
+
+/// Whether the function of the library takes axes away, as `mean(1)` does: it may keep one, `keepdim`.
+bool is_reduction(const std::string& name, const Scope& scope);
+
+/// What took an axis away, `mean(0)` or the index `[-1]`, and that axis.
+struct Taken {
+  Span span;
+  Dim dim;
+};
+/// The one that `is_it` is true of, among all that `value` is computed of.
+std::optional<Taken> find_taken(const ExprView& value, Scope& scope, const std::function<bool(const Dim&)>& is_it);
+
+/// Adds what took an axis of `value` away that `wanted` has.
+void label_taken(diagnostics::Diagnostic& diagnostic, const ExprView& value, const Type& wanted, Scope& scope);
+
+/// How far `arange(n)` counts, which `value` is in whatever arrangement; nothing if it is no such thing.
+std::optional<Polynomial> counted_to(const ExprView& value, Scope& scope);
 
 /// Adds the `collate` above that has made batches already of what comes into the stage that is called at `stage`.
 void label_batches(diagnostics::Diagnostic& diagnostic, Span stage, const Scope& scope);

@@ -37,10 +37,7 @@ namespace {
 std::string reduction_of(const ExprView& value, const Scope& scope) {
   Context& cx = scope.cx;
   const std::string maker = maker_of(value, scope);
-  const Symbol* symbol = maker.empty() ? nullptr : cx.graph.find(scope.module, maker);
-  if (symbol != nullptr && symbol->fn != nullptr && symbol->kind == SymbolKind::Op &&
-      std::ranges::any_of(symbol->fn->params, [](const ast::Param& param) { return param.name.text == "keepdim"; }))
-    return maker;
+  if (is_reduction(maker, scope)) return maker;
   const auto* op = value.get<node::Op>();
   std::string found;
   for (size_t i = 0; op != nullptr && i < op->args.size() && found.empty(); ++i) {

@@ -378,6 +378,16 @@ Expr check_ema_update(CallSite& site) {
     scope.cx.report(std::move(diagnostic));
     return error_at(site.span);
   }
+  // A decay of 0 copies; below a half it is mostly what is left of it.
+  if (const auto decay = evaluate(args[2], scope.cx.program); decay && decay->real > 0 && decay->real < 0.5) {
+    char kept[32], meant[32];
+    std::snprintf(kept, sizeof kept, "%.3g %%", 100 * decay->real);
+    std::snprintf(meant, sizeof meant, "%.6g", 1 - decay->real);
+    scope.cx.report(
+        diag::short_average(args[2].span, kept)
+            .note("`decay` is what is kept of the target, and near to 1")
+            .help("where {} is what is taken of the source, it is `{}`", scope.cx.source_text(args[2].span), meant));
+  }
   if (scope.place != Place::Step && scope.place != Place::Hook && scope.place != Place::Test) {
     scope.cx.report(diag::wrong_place(site.span, "`ema_update` stands in steps and hooks"));
     return error_at(site.span);

@@ -75,9 +75,12 @@ bool fits_result(const Type& wanted, const ExprView& value, Scope& scope) {
 }
 
 /// Adds what gives the size of the result, or of the part of it, that a message speaks of.
-void label_origin(diagnostics::Diagnostic& diagnostic, const ExprView& value, const Scope& scope) {
+void label_origin(diagnostics::Diagnostic& diagnostic, const ExprView& value, const Type& wanted, Scope& scope) {
   if (diagnostic.code != diagnostics::Code::E0303) return;
-  if (value.span == diagnostic.span && value.type.is_tensor()) return label_layer(diagnostic, value, scope);
+  if (value.span == diagnostic.span && value.type.is_tensor()) {
+    label_layer(diagnostic, value, scope);
+    return label_taken(diagnostic, value, wanted, scope);
+  }
   const auto* record = value.get<node::Record>();
   const auto* tuple = value.get<node::Tuple>();
   if (record == nullptr && tuple == nullptr) return;
@@ -100,7 +103,7 @@ bool fits_declared(const Type& wanted, const ExprView& value, Scope& scope) {
   for (diagnostics::Diagnostic one : found.reported()) {
     if (is_written && !declared.is_empty() && cx.line_of(declared) != cx.line_of(one.span))
       one.label(declared, "declared here");
-    label_origin(one, value, scope);
+    label_origin(one, value, wanted, scope);
     cx.report(std::move(one));
   }
   return fits;
@@ -300,6 +303,16 @@ bool report_compared_name(const ast::Expr& value, Scope& scope) {
   return true;
 }
 
+/// `h.reshape(B, 8)` alone was to change `h`: what does not fit below follows from that.
+void forget_unchanged(const ExprView& value, Scope& scope) {
+  const auto* op = value.get<node::Op>();
+  if (op == nullptr || op->args.empty() || !value.type.is_tensor()) return;
+  const ExprView& first = scope.cx.at(op->args[0]);
+  const auto* local = first.get<node::Local>();
+  if (local != nullptr && first.type.is_tensor() && first.type != value.type)
+    scope.local(local->local).type = Type::error();
+}
+
 Stmt check_expression(const ast::Stmt& statement, const ast::ExprStmt& expression, Scope& scope) {
   if (report_compared_name(expression.value, scope)) return {statement.span, stmt::Error{}};
   Expr value = check_expr(expression.value, scope);
@@ -325,6 +338,7 @@ Stmt check_expression(const ast::Stmt& statement, const ast::ExprStmt& expressio
     else
       diagnostic.help("give it a name, `{} = …`, or take it away", "x");
     scope.cx.report(std::move(diagnostic));
+    forget_unchanged(value, scope);
     return {statement.span, stmt::Error{}};
   }
   const auto* op = value.get<node::Op>();

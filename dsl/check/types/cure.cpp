@@ -280,6 +280,9 @@ void add_cure(diagnostics::Diagnostic& diagnostic, const ExprView& given, const 
     diagnostic.help("a tuple has round brackets: `({})`", text.substr(1, text.size() - 2));
   } else if (const auto truth = wanted.is_tensor() ? bool_among_numbers(given, cx) : std::nullopt) {
     diagnostic.help("a number of each kind of element: `if {} then 1.0 else 0.0`", *truth);
+  } else if (wanted.is_tensor() && have.kind == Kind::List && !have.fields.empty() &&
+             std::ranges::all_of(have.fields, [](const TypeField& one) { return one.type.is_tensor(); })) {
+    diagnostic.help("a list becomes a tensor by `stack`: `stack({})`", text);
   } else if (wanted.is_tensor() && have.kind == Kind::List && has_numbers) {
     diagnostic.help("a list becomes a tensor by `stack`: `{}`", stacked(given, cx));
   } else if (wanted.is_tensor() && have.is_host_number() && !wanted.dims.empty()) {

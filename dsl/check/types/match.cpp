@@ -26,6 +26,9 @@ void report_false(const Requirement& requirement, Span use, Context& cx) {
   const bool is_own = !requirement.use.is_empty() && requirement.use != use;
   const Span asked_at = is_own ? requirement.use : requirement.origin;
   const auto with_origin = [&](diagnostics::Diagnostic diagnostic) {
+    if (!requirement.taken.is_empty() && requirement.taken != use)
+      diagnostic.label(requirement.taken, "takes `{}` away", requirement.taken_size);
+    if (!requirement.cure.empty()) diagnostic.help("{}", requirement.cure);
     if (asked_at != use && !asked_at.is_empty())
       label_builder(diagnostic.tie(diagnostics::Tie::Required, asked_at, "required here"), asked_at, false, cx);
     note_hiding(diagnostic, asked_at, use, cx);
@@ -100,7 +103,8 @@ bool ask_same(const Requirement& one, const Requirement& other) {
 
 /// A number that is given to the library and lies where it may: nobody asks how that is known.
 bool is_plain(const Requirement& requirement) {
-  return requirement.is_size || (!requirement.use.is_empty() && requirement.bounds_left != requirement.bounds_right);
+  return requirement.is_size || requirement.is_rows ||
+         (!requirement.use.is_empty() && requirement.bounds_left != requirement.bounds_right);
 }
 
 /// E0319 of a bound that does not hold in the first or the last round of the loops around.
@@ -176,7 +180,7 @@ bool require(Requirement requirement, Span use, Scope& scope) {
     if (!is_there) scope.requirements->push_back(std::move(requirement));
     return true;
   }
-  if (requirement.is_size) return true;
+  if (requirement.is_size || requirement.is_rows) return true;
   obligation.fate = Fate::FirstBatch;
   obligation.why = "rests on a dim that only run time knows";
   cx.program.obligations.push_back(std::move(obligation));

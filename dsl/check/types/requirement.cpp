@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "dsl/ast/walk.h"
+#include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/walk.h"
 #include "dsl/host/math.h"
@@ -304,6 +305,29 @@ bool put_on_tensor(Requirement requirement, const Binding& binding, const Argume
 
 }  // namespace
 
+namespace {
+
+/// What a param of what is called would have to be for an equality to hold: `R2Score(outputs = 24)`.
+std::string cure_by_param(const Requirement& requirement, const Polynomial& declared, const Binding& binding,
+                          const Arguments& given, Context& cx) {
+  const Type* type = given.receiver != nullptr ? &given.receiver->type : nullptr;
+  if (type == nullptr || requirement.kind != Requirement::Kind::Equal ||
+      (type->kind != Kind::Block && type->kind != Kind::Metric))
+    return "";
+  const ObjectInfo* object = find_object(cx, type->kind, type->decl);
+  for (const ParamInfo& param : object != nullptr ? object->params : std::vector<ParamInfo>()) {
+    if (param.type.kind != Kind::Int || !param.type.value) continue;
+    const auto others = AtomTable::divide(declared, *param.type.value);
+    if (!others || *others == declared) continue;
+    const auto value = AtomTable::divide(requirement.left, cx.program.atoms.substitute(*others, binding.dims));
+    if (value && !cx.program.atoms.mentions_unknown(*value) && rests_on_params(*value, cx))
+      return "`" + object->name + "(" + param.name + " = " + cx.text(*value) + ")`";
+  }
+  return "";
+}
+
+}  // namespace
+
 bool put_requirements(const std::vector<Requirement>& requirements, Binding& binding, const Arguments& given, Span use,
                       Scope& scope) {
   Context& cx = scope.cx;
@@ -337,6 +361,7 @@ bool put_requirements(const std::vector<Requirement>& requirements, Binding& bin
     requirement.right = cx.program.atoms.substitute(requirement.right, binding.dims);
     if (requirement.use.is_empty() && is_of_library(requirement.origin) && !is_of_library(place))
       requirement.use = place;
+    if (is_where) requirement.cure = cure_by_param(requirement, declared[1], binding, given, cx);
     const Span asked_at = requirement.use.is_empty() ? place : requirement.use;
     const std::pair sides(requirement.left, requirement.right);
     const bool is_same = is_where && std::ranges::find(broken, sides) != broken.end();

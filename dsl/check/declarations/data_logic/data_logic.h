@@ -32,6 +32,8 @@ void check_stages(Context& cx, const DataObject& data);
 void check_varied(Context& cx, const DataObject& data);
 /// W0515: `collate` fills up with the word that a vocabulary has for it.
 void check_padding(Context& cx, const DataObject& data);
+/// W0516: what is moved by the mean of a column is divided by its own deviation.
+void check_scales(Context& cx, const DataObject& data);
 /// W0501: some step of an experiment reads each field of the batch. For all data, at the end.
 void check_fields(Context& cx);
 

@@ -65,6 +65,18 @@ void add_axis_cure(diagnostics::Diagnostic& diagnostic, const Type& a, const Typ
   }
 }
 
+/// Of one that lacks the axis along which they are joined, `age` beside `[B, 8]`.
+void add_rank_cure(diagnostics::Diagnostic& diagnostic, const ExprView& one, const ExprView& other, size_t axis,
+                   const Context& cx) {
+  const bool is_first_longer = one.type.dims.size() > other.type.dims.size();
+  const ExprView &longer = is_first_longer ? one : other, &shorter = is_first_longer ? other : one;
+  std::vector<Dim> left = longer.type.dims;
+  if (left.size() != shorter.type.dims.size() + 1 || axis >= left.size()) return;
+  left.erase(left.begin() + long(axis));
+  if (left == shorter.type.dims)
+    diagnostic.help("`{}.unsqueeze({})` has the axis along which they are joined", cx.source_text(shorter.span), axis);
+}
+
 /// `cat(a, b, 1)`: reports tensors that stand in no list.
 bool report_unlisted(CallSite& site) {
   size_t count = 0;
@@ -104,6 +116,8 @@ bool equal_but(const Type& a, const Type& b, std::optional<size_t> axis, const E
         diag::dims_differ(site.span, "`" + site.name + "` cannot join " + cx.text(a) + " and " + cx.text(b));
     add_axis_cure(diagnostic, a, b, dim, site);
     const auto* list = joined.list.get<node::List>();
+    if (list != nullptr && axis && joined.which < list->elements.size())
+      add_rank_cure(diagnostic, cx.at(list->elements[0]), cx.at(list->elements[joined.which]), *axis, cx);
     for (const size_t i : {size_t(0), joined.which}) {
       if (list != nullptr && i < list->elements.size()) label_layer(diagnostic, cx.at(list->elements[i]), site.scope);
     }

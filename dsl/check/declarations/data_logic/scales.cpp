@@ -1,0 +1,50 @@
+// W0516: `(x - seen.age.mean) / seen.price.std`.
+
+#include "dsl/check/declarations/data_logic/data_logic.h"
+#include "dsl/check/walk.h"
+
+namespace ltr::check {
+
+namespace {
+
+const ExprView& without_conversion(const ExprView& expr, const Program& program) {
+  const auto* convert = expr.get<node::Convert>();
+  return convert != nullptr ? without_conversion(program.exprs[convert->value], program) : expr;
+}
+
+/// The column that a fact is of, `age` of `seen.age.mean`; empty if it is none.
+std::string column_of(const ExprView& expr, const Program& program) {
+  const ExprView& fact = without_conversion(expr, program);
+  const auto* op = fact.get<node::Op>();
+  if (op == nullptr || op->args.size() != 1) return "";
+  const ExprView& column = program.exprs[op->args[0]];
+  return column.type.kind == Kind::FieldFacts ? column.type.fields[0].name : "";
+}
+
+/// The sides of a difference or quotient of numbers, or null.
+const node::Host* sides_of(const ExprView& expr, host::Op op, const Program& program) {
+  const auto* host = without_conversion(expr, program).get<node::Host>();
+  return host != nullptr && host->op == op && host->args.size() == 2 ? host : nullptr;
+}
+
+}  // namespace
+
+void check_scales(Context& cx, const DataObject& data) {
+  const Program& program = cx.program;
+  for (const FnId id : data.object.fns) {
+    for_each_expr(program.fns[id].body, program, [&](const ExprView& expr) {
+      const node::Host* quotient = sides_of(expr, host::Op::Div, program);
+      const node::Host* moved =
+          quotient != nullptr ? sides_of(program.exprs[quotient->args[0]], host::Op::Sub, program) : nullptr;
+      if (moved == nullptr) return;
+      const ExprView &from = program.exprs[moved->args[1]], &by = program.exprs[quotient->args[1]];
+      const std::string first = column_of(from, program), second = column_of(by, program);
+      if (first.empty() || second.empty() || first == second) return;
+      cx.report(diag::mixed_scale(by.span, first, second)
+                    .label(from.span, "of `{}`", first)
+                    .help("a column is moved by its own mean, and divided by its own deviation"));
+    });
+  }
+}
+
+}  // namespace ltr::check

@@ -1,0 +1,43 @@
+// What is done to the numbers of images: W0313, W0314.
+
+#include "dsl/check/expressions/operands.h"
+#include "dsl/check/expressions/origins.h"
+
+namespace ltr::check {
+
+namespace {
+
+/// W0313: pixels less a number, which start again at 255. Of labels, which have no axes of pixels, 1 is taken away on purpose.
+void report_wrapped(ast::BinaryOp op, Span sign, const ExprView& left, const ExprView& right, Scope& scope) {
+  const bool are_bytes = left.type.is_tensor() && left.type.element == Element::U8 && left.type.dims.size() >= 2;
+  const auto* number = right.get<node::IntConst>();
+  const bool is_less = right.type.is_tensor() || (number != nullptr && number->value > 0);
+  if (op != ast::BinaryOp::Subtract || !are_bytes || !is_less || scope.cx.graph.modules[scope.module].is_library)
+    return;
+  scope.cx.report(diag::wrapped_bytes(sign)
+                      .label(left.span, "{}", scope.cx.text(left.type))
+                      .note("what is smaller goes on from 255 downwards, as in PyTorch")
+                      .help("convert first: `{}.to(float)`", scope.cx.source_text(left.span)));
+}
+
+/// W0314: `to_float(image) / 255`.
+void report_scaled_twice(ast::BinaryOp op, Span sign, const ExprView& left, const ExprView& right, Scope& scope) {
+  const auto* whole = right.get<node::IntConst>();
+  const auto* real = right.get<node::FloatConst>();
+  const bool is_255 = (whole != nullptr && whole->value == 255) || (real != nullptr && real->value == 255);
+  if (op != ast::BinaryOp::Divide || !is_255) return;
+  const std::string maker = maker_of(left, scope);
+  if (maker != library::info(library::Id::ToFloat).name && maker != library::info(library::Id::Normalize).name) return;
+  scope.cx.report(diag::scaled_twice(sign, maker)
+                      .note("what it gives of `u8` lies between 0 and 1")
+                      .help("leave the division out"));
+}
+
+}  // namespace
+
+void report_pixels(ast::BinaryOp op, Span sign, const ExprView& left, const ExprView& right, Scope& scope) {
+  report_wrapped(op, sign, left, right, scope);
+  report_scaled_twice(op, sign, left, right, scope);
+}
+
+}  // namespace ltr::check
