@@ -285,6 +285,7 @@ TEST_CASE("a norm of evaluation that gradients pass holds averages that one in t
             trained_behind);
   CHECK(recording.marks[0].end == 3);
   // Where nothing moves them, or nothing differentiates, it takes them as they are.
+  recording.marks.clear();
   recording.graph = trained(given + evaluated);
   hold_averages(recording);
   CHECK(nodes_behind(recording.graph, 0) == evaluated);
