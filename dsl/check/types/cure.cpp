@@ -83,6 +83,9 @@ void cure_text(diagnostics::Diagnostic& diagnostic, const ExprView& given, const
     diagnostic.help("a secret stands in the environment, and its name here: `env(\"NAME\")`");
   } else if (wanted.kind == Kind::Tokenizer) {
     diagnostic.help("a `let` of data reads one from its file: `let tok = tokenizer(\"tokenizer.json\")`");
+  } else if (wanted.kind == Kind::Tuple && text == "same") {
+    diagnostic.help(
+        "layers alone take it, as `Conv2d` does; a function takes numbers, `(kernel - 1) / 2` of an odd kernel");
   } else if (wanted.kind == Kind::Tuple && lower_case(text) == "same") {
     diagnostic.help("it is written `\"same\"`").fix(given.span, "\"same\"");
   } else if (wanted.kind == Kind::Tuple && lower_case(text) == "valid") {
