@@ -67,8 +67,6 @@ std::string given_text(const ExprView& rule, const Program& program) {
   const auto* rest =
       equal != nullptr && !equal->args.empty() ? program.exprs[equal->args[0]].get<node::Host>() : nullptr;
   if (!found && rest != nullptr && rest->op == host::Op::Mod) found = ints_of(*rest, program);
-  const bool is_bound = equal != nullptr && (equal->op == host::Op::LessEqual || equal->op == host::Op::Less);
-  if (!found && is_bound) found = ints_of(*equal, program);
   return found ? std::to_string(found->first) + " and " + std::to_string(found->second) : "other values";
 }
 

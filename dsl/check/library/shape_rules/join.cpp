@@ -118,8 +118,6 @@ bool equal_but(const Type& a, const Type& b, std::optional<size_t> axis, const E
     const auto* list = joined.list.get<node::List>();
     if (list != nullptr && axis && joined.which < list->elements.size())
       add_rank_cure(diagnostic, cx.at(list->elements[0]), cx.at(list->elements[joined.which]), *axis, cx);
-    if (list != nullptr && joined.which < list->elements.size())
-      label_taken(diagnostic, cx.at(list->elements[joined.which]), a, site.scope);
     for (const size_t i : {size_t(0), joined.which}) {
       if (list != nullptr && i < list->elements.size()) label_layer(diagnostic, cx.at(list->elements[i]), site.scope);
     }
