@@ -43,7 +43,9 @@ void Trace::look_at_activation(Id taker, const ir::Op& op, Frame& frame) {
     findings.misfits.push_back({written_span(op, 0, frame), taker, before, has_logs_second(op, frame)});
   // Its second argument are probabilities; of two that are exchanged the first one is told.
   const bool are_exchanged = is_no_logarithm && has_logs_second(op, frame);
-  const bool takes_probs_second = taker == Id::KlDiv || taker == Id::SoftCrossEntropy;
+  // Behind what it refuses the two may be exchanged, and that is told.
+  const bool takes_probs_second =
+      taker == Id::KlDiv || (taker == Id::SoftCrossEntropy && !function.refuses_behind(before.function));
   if (taker == Id::KlDiv && op.operands.size() > 2 && !frame.function->is_library) {
     const auto& reduction = use(op.operands[2], frame).constant;
     if (reduction == ir::Constant("mean")) findings.mean_divergences.push_back(written_span(op, 2, frame));
@@ -142,10 +144,14 @@ void Trace::look_at_axis(const ir::Op& op, const Frame& frame) {
 }
 
 void Trace::take_sign(const ir::Op& op, const Operands& operands, Value& value, const Frame& frame) const {
-  if (library::is_loss(op.function)) value.loss = op.function;
+  if (library::is_loss(op.function)) {
+    value.loss = op.function;
+    value.is_of_target = operands.size() > 1 && operands[1]->is_of_input;
+  }
   if (operands.empty()) return;
   const auto take = [&](size_t i) {
     value.loss = operands[i]->loss;
+    value.is_of_target = operands[i]->is_of_target;
     value.negated = operands[i]->negated;
     value.negated_name = operands[i]->negated_name;
   };
@@ -166,10 +172,11 @@ void Trace::take_sign(const ir::Op& op, const Operands& operands, Value& value, 
     // Beside a loss that is added as it is, all that is added is a cost.
     if (are_alike && (is_first || is_second)) take(is_first ? 0 : 1);
   }
-  // Two losses of one kind may be held against each other, near ones against far ones.
+  // Two losses of one kind may be held against each other, near ones against far ones; what keeps outputs from a constant is none
+  // of the batch.
   if (op.function == Id::Sub && operands.size() == 2 && operands[0]->loss != operands[1]->loss) {
     const bool are_losses = operands[0]->loss != Id::None && operands[1]->loss != Id::None;
-    if (are_losses && !operands[0]->negated && !operands[1]->negated) {
+    if (are_losses && operands[1]->is_of_target && !operands[0]->negated && !operands[1]->negated) {
       take(1);
       turn(1);
       value.negated = written_span(op, 1, frame);

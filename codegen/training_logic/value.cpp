@@ -110,6 +110,7 @@ Value join(const Value& left, const Value& right) {
   value.is_share = left.is_share && right.is_share;
   if (left.negated.has_value() == right.negated.has_value() && right.loss != library::Id::None) {
     value.loss = left.loss;
+    value.is_of_target = left.is_of_target && right.is_of_target;
     value.negated = left.negated;
     value.negated_name = left.negated_name;
   }

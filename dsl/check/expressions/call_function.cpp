@@ -156,7 +156,9 @@ void require_rows(FnInfo& fn, const Expr& index, const Binding& binding, CallSit
   rows.is_rows = true;
   const bool is_of_caller = !rests_on_params(rows.left, cx) && rests_on_params(rows.right, cx) &&
                             site.scope.info != nullptr && site.scope.info->owner == site.scope.owner;
-  if (is_of_caller && decide(rows, cx) == Truth::Open) {
+  const Truth truth = decide(rows, cx);
+  if (truth == Truth::Proven) return;
+  if (is_of_caller && truth == Truth::Open) {
     site.scope.info->requirements.push_back(std::move(rows));
   } else {
     require(std::move(rows), site.span, site.scope);

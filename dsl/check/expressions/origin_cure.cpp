@@ -159,6 +159,9 @@ std::optional<Taken> find_taken(const ExprView& value, Scope& scope, const std::
 }
 
 void label_taken(diagnostics::Diagnostic& diagnostic, const ExprView& value, const Type& wanted, Scope& scope) {
+  // Where a dim is missing, another one is said.
+  const bool has_group = std::ranges::any_of(wanted.dims, [](const Dim& dim) { return dim.group != 0; });
+  if (!has_group && wanted.dims.size() != value.type.dims.size()) return;
   const auto taken = find_taken(
       value, scope, [&](const Dim& dim) { return std::ranges::find(wanted.dims, dim) != wanted.dims.end(); });
   if (taken && taken->span != diagnostic.span)

@@ -23,11 +23,9 @@ std::string given_text(const Requirement& requirement, const Context& cx) {
 
 void report_false(const Requirement& requirement, Span use, Context& cx) {
   // The line of the program that asks for it says more than that of the library.
-  const bool is_own = !requirement.use.is_empty() && requirement.use != use;
-  const Span asked_at = is_own ? requirement.use : requirement.origin;
+  const Span asked_at = !requirement.use.is_empty() && requirement.use != use ? requirement.use : requirement.origin;
   const auto with_origin = [&](diagnostics::Diagnostic diagnostic) {
-    if (!requirement.taken.is_empty() && requirement.taken != use)
-      diagnostic.label(requirement.taken, "takes `{}` away", requirement.taken_size);
+    if (!requirement.taken.is_empty()) diagnostic.label(requirement.taken, "takes `{}` away", requirement.taken_size);
     if (!requirement.cure.empty()) diagnostic.help("{}", requirement.cure);
     if (asked_at != use && !asked_at.is_empty())
       label_builder(diagnostic.tie(diagnostics::Tie::Required, asked_at, "required here"), asked_at, false, cx);
@@ -70,6 +68,7 @@ void report_false(const Requirement& requirement, Span use, Context& cx) {
       diagnostic.note("`{}` is asked for", diagnostic.rule = requirement.text);
     with_origin(std::move(diagnostic));
   } else {
+    if (requirement.is_rows && !cx.is_trying && !cx.told.wrong_uses.insert(requirement.origin).second) return;
     with_origin(diag::where_not_satisfied(use, requirement.text, given_text(requirement, cx)));
   }
 }
@@ -96,15 +95,13 @@ void cancel_sizes(Requirement& requirement, const Context& cx) {
 bool ask_same(const Requirement& one, const Requirement& other) {
   if (one.is_size != other.is_size || one.is_of_weight != other.is_of_weight) return false;
   if (one.is_size || one.is_of_weight) return one.right == other.right;
-  constexpr auto kEqual = Requirement::Kind::Equal;
-  if (one.kind != kEqual || other.kind != kEqual || one.origin != other.origin) return false;
+  if (one.kind != Requirement::Kind::Equal || other.kind != one.kind || one.origin != other.origin) return false;
   return (one.left == other.left && one.right == other.right) || (one.left == other.right && one.right == other.left);
 }
 
 /// A number that is given to the library and lies where it may: nobody asks how that is known.
 bool is_plain(const Requirement& requirement) {
-  return requirement.is_size || requirement.is_rows ||
-         (!requirement.use.is_empty() && requirement.bounds_left != requirement.bounds_right);
+  return requirement.is_size || (!requirement.use.is_empty() && requirement.bounds_left != requirement.bounds_right);
 }
 
 /// E0319 of a bound that does not hold in the first or the last round of the loops around.
