@@ -5,8 +5,7 @@
 
 namespace ltr {
 
-void check_series(LogTable& logs, const Str& series, const Str& who, const Location& location,
-                  const char* what) {
+void check_series(LogTable& logs, const Str& series, const Str& who, const Location& location, const char* what) {
   if (logs.has(series)) return;
   Str known;
   for (const Str& name : logs.series()) known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
