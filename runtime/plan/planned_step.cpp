@@ -62,9 +62,13 @@ void PlannedStep::differentiate_marks() {
   std::set<ValueId> written;  // before the gradient of a loss is computed
   // One that is frozen in some place has another name there.
   const auto note = [&](const std::vector<ValueId>& ids) {
+    std::set<const void*> moved;
+    for (const ValueId id : ids) {
+      if (id != kNone) moved.insert(recording_.kept.at(id).impl());
+    }
+    if (moved.empty()) return;
     for (const auto& [id, tensor] : recording_.kept) {
-      const auto is_it = [&](ValueId one) { return one != kNone && recording_.kept.at(one).impl() == tensor.impl(); };
-      if (std::ranges::any_of(ids, is_it)) written.insert(id);
+      if (moved.contains(tensor.impl())) written.insert(id);
     }
   };
   for (const Mark& mark : recording_.marks) {

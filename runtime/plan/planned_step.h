@@ -105,9 +105,9 @@ class PlannedStep {
   const Tensor& seed_of(Part& part, double factor);
   /// Computes the next stretch.
   void compute(size_t begin, size_t end);
-  /// `part`: of the loss that it minimizes, if it does.
   /// What weights are in front of `mark`, for gradients that need them so.
   void note_versions(size_t mark);
+  /// `part`: of the loss that it minimizes, if it does.
   void apply_mark(Context& cx, const Mark& mark, const Option<size_t>& part);
   /// Whether values lie where the next run writes.
   bool lends_values() const { return cpu_ || (replays_ && replays_->lends_values()); }

@@ -271,28 +271,28 @@ class Steps:
             for owner in self.owner_of.get(target, ()):
                 self.versions[owner] += 1
 
-    def minimized(self, values, owner):
+    def written_loss(self, values, owner):
+        """A loss, sometimes under a name of its own; None if there is none."""
         loss = self.loss(values, owner)
-        if loss is None:
-            return False
-        if self.chance(0.5):
+        if loss is not None and self.chance(0.5):
             name = self.fresh("v")
             self.say(f"{name} = {loss.text}")
             loss = Value(name, loss.reads)
             values["number"].append(loss)
+        return loss
+
+    def minimized(self, values, owner):
+        loss = self.written_loss(values, owner)
+        if loss is None:
+            return False
         self.say(f"minimize {loss.text} with {owner}")
         self.updated(owner)
         return True
 
     def back(self, values, owner):
-        loss = self.loss(values, owner)
+        loss = self.written_loss(values, owner)
         if loss is None:
             return False
-        if self.chance(0.5):
-            name = self.fresh("v")
-            self.say(f"{name} = {loss.text}")
-            loss = Value(name, loss.reads)
-            values["number"].append(loss)
         self.say(f"backward {loss.text}")
         self.gradients |= set(loss.reads)
         return True
