@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "doors/file.h"
@@ -15,16 +17,19 @@ namespace ltr::doors {
 namespace {
 
 using Open = std::unique_ptr<ColumnFile> (*)(const std::string& path, ColumnFormat format);
+using Names = char* (*)(const char* path, int format);
 
-Open load(const std::string& library) {
+/// Its function of this name and type.
+template <typename Function>
+Function load(const std::string& library, const char* name) {
   if (::access(library.c_str(), F_OK) != 0)
     throw NoColumnLibrary(library +
                           " is missing: Ltr was built without Arrow. Configure it with -DLTR_ARROW=ON and build again");
   void* loaded = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (loaded == nullptr) throw NoColumnLibrary(::dlerror());
-  const auto open = reinterpret_cast<Open>(::dlsym(loaded, "ltr_open_column_file"));
-  if (open == nullptr) throw NoColumnLibrary(library + " is no library of this version");
-  return open;
+  const auto function = reinterpret_cast<Function>(::dlsym(loaded, name));
+  if (function == nullptr) throw NoColumnLibrary(library + " is no library of this version");
+  return function;
 }
 
 /// What a file of the other format, or none, begins with is said in words: the library knows only that it is not its own.
@@ -54,7 +59,21 @@ void check_begin(const std::string& path, ColumnFormat format) {
 
 std::unique_ptr<ColumnFile> open_column_file(const std::string& library, const std::string& path, ColumnFormat format) {
   check_begin(path, format);
-  return load(library)(path, format);
+  return load<Open>(library, "ltr_open_column_file")(path, format);
+}
+
+std::optional<std::vector<std::string>> column_names(const std::string& library, const std::string& path,
+                                                     ColumnFormat format) {
+  try {
+    check_begin(path, format);
+    char* const names = load<Names>(library, "ltr_column_names")(path.c_str(), int(format));
+    if (names == nullptr) return std::nullopt;
+    const auto read = nlohmann::json::parse(names);
+    std::free(names);
+    return read;
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace ltr::doors

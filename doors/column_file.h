@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -91,5 +92,10 @@ inline constexpr const char* kColumnLibrary = "libltr_arrow.so";
 
 /// Opens `path` with the library at `library`. ColumnFileError, NoColumnLibrary, std::system_error if there is no such file.
 std::unique_ptr<ColumnFile> open_column_file(const std::string& library, const std::string& path, ColumnFormat format);
+
+/// The names of its columns alone; nothing if it is no such file, or there is no such library. For programs that have the C++ library in
+/// themselves, as ltrc: no object and no exception comes from `library`, which has another copy.
+std::optional<std::vector<std::string>> column_names(const std::string& library, const std::string& path,
+                                                     ColumnFormat format);
 
 }  // namespace ltr::doors

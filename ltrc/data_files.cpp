@@ -125,8 +125,9 @@ Stored stored_columns(const std::string& path, const Texts& arguments, doors::Co
   const auto ltrc = std::filesystem::read_symlink("/proc/self/exe", failed);
   const auto library = ltrc.parent_path().parent_path() / "lib/ltr" / doors::kColumnLibrary;
   check::StoredFields stored{"\"" + arguments[0] + "\"", "column", {}};
-  const auto file = doors::open_column_file(library.string(), path, format);
-  for (const doors::ColumnInfo& column : file->columns()) stored.names.push_back(column.name);
+  auto names = doors::column_names(library.string(), path, format);
+  if (!names) return std::nullopt;
+  stored.names = std::move(*names);
   return stored;
 }
 

@@ -326,11 +326,9 @@ void Trace::severed_region(const ir::Op& op, Frame& frame) {
   no_grad_.push_back({op.loc.span, "`no_grad`", true});
   std::vector<Known> yielded;
   for (const ir::Region& inner : op.regions) region(inner, frame, yielded);
-  for (size_t i = 0; i < op.results.size(); ++i) {
-    const Known& value = i < yielded.size() ? yielded[i] : unknown_;
-    frame.values[op.results[i]] = new Value(severed(*value, no_grad_.back()));
-  }
   no_grad_.pop_back();
+  for (size_t i = 0; i < op.results.size(); ++i)
+    frame.values[op.results[i]] = i < yielded.size() ? yielded[i] : unknown_;
 }
 
 void Trace::frozen_region(const ir::Op& op, Frame& frame) {
@@ -409,7 +407,10 @@ bool Trace::op(const ir::Op& op, Frame& frame) {
     default: break;
   }
   Known value = value_of(op, frame);
-  if (!no_grad_.empty()) value = new Value(severed(*value, no_grad_.back()));
+  // What is computed there has no gradient. A value from outside keeps its own, also under another name or as a part.
+  const bool computes = op.kind == OpKind::CallOp || op.kind == OpKind::CallExtern || op.kind == OpKind::Convert;
+  if (!no_grad_.empty() && computes && !(op.kind == OpKind::Convert && value == known(op.operands[0], frame)))
+    value = new Value(severed(*value, no_grad_.back()));
   for (const ir::ValueId result : op.results) frame.values[result] = value;
   return true;
 }

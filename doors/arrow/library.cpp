@@ -2,6 +2,9 @@
 
 #include <arrow/util/key_value_metadata.h>
 
+#include <cstring>
+#include <nlohmann/json.hpp>
+
 #include "doors/arrow/cells.h"
 #include "doors/arrow/formats.h"
 #include "doors/limits.h"
@@ -45,5 +48,17 @@ extern "C" __attribute__((visibility("default"))) std::unique_ptr<ltr::doors::Co
     throw;
   } catch (const std::exception& error) {
     throw ltr::doors::ColumnFileError(error.what());
+  }
+}
+
+/// The names of its columns as a list in JSON, to be freed; null if it is no such file. Nothing is thrown.
+extern "C" __attribute__((visibility("default"))) char* ltr_column_names(const char* path, int format) {
+  try {
+    auto names = nlohmann::json::array();
+    const auto file = ltr_open_column_file(path, ltr::doors::ColumnFormat(format));
+    for (const ltr::doors::ColumnInfo& column : file->columns()) names.push_back(column.name);
+    return ::strdup(names.dump().c_str());
+  } catch (const std::exception&) {
+    return nullptr;
   }
 }
