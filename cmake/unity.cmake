@@ -6,7 +6,9 @@
 include_guard(GLOBAL)
 option(LTR_UNITY "Compile the sources of one folder together" ON)
 
+# With FOLDERS, files of several folders stand together.
 function(ltr_unity target)
+  cmake_parse_arguments(of "FOLDERS" "" "" ${ARGN})
   if(NOT LTR_UNITY)
     return()
   endif()
@@ -24,7 +26,11 @@ function(ltr_unity target)
     if(beginning MATCHES "^(//[^\n]*\n|\n)*#undef ")
       continue()
     endif()
-    file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${folder})
+    if(of_FOLDERS)
+      set(folder all)
+    else()
+      file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${folder})
+    endif()
     string(MAKE_C_IDENTIFIER "${folder}" id)
     list(LENGTH files_${id} before)
     list(APPEND files_${id} ${source})
@@ -34,8 +40,8 @@ function(ltr_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# ltr_unity_of_tests(TARGET): the same of tests, which are compiled far longer than they run.
+# ltr_unity_of_tests(TARGET): the same of tests, which are compiled far longer than they run. Most folders have one or two.
 function(ltr_unity_of_tests target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O0>)
-  ltr_unity(${target})
+  ltr_unity(${target} FOLDERS)
 endfunction()

@@ -102,21 +102,12 @@ struct Type {
   /// The field of this name, or null. Most records say theirs in one order: `place` is where it likely is.
   const TypeField* find(const std::string& field, size_t place = 0) const;
 
-  static Type of(Kind kind) { return Type{.kind = kind}; }
-  static Type error() { return {}; }
+  static Type of(Kind kind);
+  static Type error();
   /// list[element], of a length that the caller may add as its `value`.
   static Type list_of(Type element);
-  static Type host_int(std::optional<Polynomial> value = std::nullopt) {
-    Type type = of(Kind::Int);
-    type.value = std::move(value);
-    return type;
-  }
-  static Type tensor(Element element, std::vector<Dim> dims) {
-    Type type = of(Kind::Tensor);
-    type.element = element;
-    type.dims = std::move(dims);
-    return type;
-  }
+  static Type host_int(std::optional<Polynomial> value = std::nullopt);
+  static Type tensor(Element element, std::vector<Dim> dims);
 };
 
 struct TypeField {
@@ -125,6 +116,20 @@ struct TypeField {
   bool operator==(const TypeField&) const = default;
 };
 
+// Behind TypeField: a function that makes a Type destroys its fields.
+inline Type Type::of(Kind kind) { return Type{.kind = kind}; }
+inline Type Type::error() { return {}; }
+inline Type Type::host_int(std::optional<Polynomial> value) {
+  Type type = of(Kind::Int);
+  type.value = std::move(value);
+  return type;
+}
+inline Type Type::tensor(Element element, std::vector<Dim> dims) {
+  Type type = of(Kind::Tensor);
+  type.element = element;
+  type.dims = std::move(dims);
+  return type;
+}
 inline Type Type::list_of(Type element) {
   Type list = of(Kind::List);
   list.uniform = true;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a fuzzer provides: one function, as libFuzzer calls it. `main.cpp` calls it too, where libFuzzer is not linked.
+// What a fuzzer provides: one function, with the name that libFuzzer calls. `main.cpp` calls it here.
 
 #include <cstddef>
 #include <cstdint>

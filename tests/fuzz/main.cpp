@@ -1,4 +1,4 @@
-// Runs a fuzzer without libFuzzer: seeds as they are and damaged ones in turns, until the time is over. Of a folder with programs
+// Runs a fuzzer: seeds as they are and damaged ones in turns, until the time is over. Of a folder with programs
 // only these are seeds.
 //   NAME_fuzzer [--seconds N] [--seed N] FILE|FOLDER…
 // The same seed makes the same inputs. An input that crashes, or takes more than 5 s of the processor, is left in `crash-NAME`.
