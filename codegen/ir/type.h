@@ -49,11 +49,9 @@ struct Type {
   std::vector<DimId> dims;
   std::vector<Field> fields;  ///< Record: named; Tuple: elements; List and Option: one; Stream: its record
 
-  static Type of(TypeKind kind) { return Type{.kind = kind}; }
-  static Type object(TypeKind kind, std::string name) { return Type{.kind = kind, .name = std::move(name)}; }
-  static Type tensor(Element element, std::vector<DimId> dims) {
-    return Type{.kind = TypeKind::Tensor, .element = element, .dims = std::move(dims)};
-  }
+  static Type of(TypeKind kind);
+  static Type object(TypeKind kind, std::string name);
+  static Type tensor(Element element, std::vector<DimId> dims);
   static Type list(Type element);
   static Type option(Type element);
 
@@ -69,6 +67,13 @@ struct Field {
   Type type;
   bool operator==(const Field& other) const = default;
 };
+
+// Behind Field: a function that makes a Type destroys its fields.
+inline Type Type::of(TypeKind kind) { return Type{.kind = kind}; }
+inline Type Type::object(TypeKind kind, std::string name) { return Type{.kind = kind, .name = std::move(name)}; }
+inline Type Type::tensor(Element element, std::vector<DimId> dims) {
+  return Type{.kind = TypeKind::Tensor, .element = element, .dims = std::move(dims)};
+}
 
 /// `float[B, 10]`, `list[int]`, `block Linear`, `{x: f32[4], label: i64[]}`; reads back with `read_type`.
 std::string to_text(const Type& type, const DimStore& dims);

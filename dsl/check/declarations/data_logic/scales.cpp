@@ -7,14 +7,14 @@ namespace ltr::check {
 
 namespace {
 
-const ExprView& without_conversion(const ExprView& expr, const Program& program) {
+ExprView without_conversion(const ExprView& expr, const Program& program) {
   const auto* convert = expr.get<node::Convert>();
   return convert != nullptr ? without_conversion(program.exprs[convert->value], program) : expr;
 }
 
 /// The column that a fact is of, `age` of `seen.age.mean`; empty if it is none.
 std::string column_of(const ExprView& expr, const Program& program) {
-  const ExprView& fact = without_conversion(expr, program);
+  const ExprView fact = without_conversion(expr, program);
   const auto* op = fact.get<node::Op>();
   if (op == nullptr || op->args.size() != 1) return "";
   const ExprView& column = program.exprs[op->args[0]];
