@@ -6,7 +6,7 @@
 include_guard(GLOBAL)
 option(LTR_UNITY "Compile the sources of one folder together" ON)
 
-# With FOLDERS, files of several folders stand together.
+# With FOLDERS, files of several folders stand together, and such names of all of them are unique.
 function(ltr_unity target)
   cmake_parse_arguments(of "FOLDERS" "" "" ${ARGN})
   if(NOT LTR_UNITY)

@@ -14,7 +14,7 @@ constexpr double kRuleTolerance = 1e-9;
 /// Each rule has met at least so many random cases.
 constexpr int kLeastCases = 5;
 /// Each of `kMakers` makes so many.
-constexpr uint64_t kRounds = 300;
+constexpr uint64_t kRulesTried = 300;
 
 void compare_rules(uint64_t seed, Maker maker, Counts& cases) {
   CAPTURE(seed);
@@ -48,7 +48,7 @@ void compare_rules(uint64_t seed, Maker maker, Counts& cases) {
 TEST_CASE("every gradient rule gives autograd's gradient, whatever the sizes, strides and broadcasts") {
   const PolicyScope doubles(at::kDouble);
   Counts cases{};
-  each_seed(1, kRounds * std::size(kMakers), "LTR_RANDOM_RULES",
+  each_seed(1, kRulesTried * std::size(kMakers), "LTR_RANDOM_RULES",
             [&](uint64_t seed) { compare_rules(seed, kMakers[seed % std::size(kMakers)], cases); });
   for (size_t op = 0; op < kOps; ++op) {
     if (rule_of(Op(op)) == nullptr) continue;
