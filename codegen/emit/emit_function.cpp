@@ -192,7 +192,8 @@ bool FunctionEmitter::may_inline(const ir::Op& op, const ir::Op* next) const {
   const ValueId result = op.results[0];
   const auto count = uses_.find(result);
   const int reads = count == uses_.end() ? 0 : count->second;
-  if (op.info().has(ir::Cheap)) return true;
+  // What hangs on counts of the run is written where it is read, so that a condition on it is asked as a whole.
+  if (op.info().has(ir::Cheap) || hangs_on_counts(result)) return true;
   if (reads != 1) return false;
   // The reader is the next op and takes nothing else that could come in between.
   if (next != nullptr &&

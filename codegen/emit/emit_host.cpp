@@ -9,6 +9,7 @@ using ir::ValueId;
 
 cpp::Expr FunctionEmitter::host(const ir::Op& op) {
   using host::Op;
+  if (auto condition = truth(op)) return std::move(*condition);
   const auto arg = [&](size_t i) { return use(op.operands[i]); };
   // Operators that C++ has with the same meaning.
   const auto binary = [&](const char* spelling) {

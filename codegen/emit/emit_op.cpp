@@ -69,8 +69,7 @@ cpp::Expr FunctionEmitter::context(const ir::Op& op) {
   if (field == "run.name") field = "run_name";
   if (field == "stream") field = "stream_name";
   if (!takes_context(function_.role)) return cpp::call(cpp::dot(cpp::name("settings"), field), {});
-  // What changes while a run goes on is read where a recorder may listen.
-  if (field == "epoch" || field == "global_step" || field == "batch_index" || field == "batch_size")
+  if (is_count(op))
     return cpp::call("ltr::read_count", {cpp::name("cx"), cpp::unary("&", cpp::name("ltr::Context::" + field))});
   return cpp::dot(cpp::name("cx"), field);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <unordered_map>
 
 #include "codegen/emit/context.h"
@@ -59,6 +60,14 @@ class FunctionEmitter {
   cpp::Expr call_extern(const ir::Op& op);
   cpp::Expr check_result(const ir::Op& op);
   cpp::Expr host(const ir::Op& op);
+  // Conditions on counts of the run (emit_truth.cpp).
+  bool is_count(const ir::Op& op) const;
+  /// Whether it is computed of counts of the run alone, hparams and constants beside them.
+  bool hangs_on_counts(ir::ValueId id) const;
+  bool is_of_counts(ir::ValueId id, int& left, bool& has_count) const;
+  cpp::Expr from_counts(ir::ValueId id);
+  /// Of a bool that hangs on counts alone; nothing of others.
+  std::optional<cpp::Expr> truth(const ir::Op& op);
   /// The line of the program that an error of `op` names; in the library that of its caller.
   cpp::Expr place_of(const ir::Op& op);
   cpp::Expr defined(ir::ValueId id);
@@ -122,6 +131,7 @@ class FunctionEmitter {
   std::unordered_map<ir::ValueId, int> use_depth_;      ///< of the region that reads it last
   std::unordered_map<ir::ValueId, std::string> owned_;  ///< tensor variables of the open region that may be reused
   int depth_ = 0;
+  bool is_in_truth_ = false;  ///< what is written is a condition on counts
   ir::Loc last_at_;
   std::vector<const ir::Op*> parents_;  ///< ops whose regions are open
   std::string collected_;               ///< the vector that a comprehension fills

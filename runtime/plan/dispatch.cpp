@@ -150,4 +150,11 @@ int64_t read_count(const Context& cx, int64_t Context::* field) {
   return cx.*field;
 }
 
+bool read_truth(const Context& cx, const Location& at, bool (*holds)(const Context&)) {
+  const bool value = holds(cx);
+  if (plan::Recorder* recorder = plan::Recorder::here(); recorder != nullptr)
+    recorder->note(plan::Guard(plan::TruthRead{holds, at, value}));
+  return value;
+}
+
 }  // namespace ltr

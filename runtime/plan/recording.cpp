@@ -58,7 +58,8 @@ Location reader_of(const Recording& recording, ValueId value) {
 
 bool holds(const Guard& guard, const Context& cx) {
   return std::visit(Overloaded{[&](const CountRead& one) { return cx.*one.field == one.value; },
-                               [&](const PeriodRead& one) { return due(cx, one.period, one.is_end) == one.is_due; }},
+                               [&](const PeriodRead& one) { return due(cx, one.period, one.is_end) == one.is_due; },
+                               [&](const TruthRead& one) { return one.of(cx) == one.value; }},
                     guard);
 }
 
@@ -72,6 +73,10 @@ Str to_text(const Guard& guard) {
       Overloaded{[&](const CountRead& one) { return fmt::format("{} = {}", name_of(one.field), one.value); },
                  [](const PeriodRead& one) {
                    return fmt::format("every {} is {}due", one.period.to_text(), one.is_due ? "" : "not ");
+                 },
+                 [](const TruthRead& one) {
+                   return fmt::format("the condition of {}:{}:{} {}", one.at.file, one.at.line, one.at.column,
+                                      one.value ? "holds" : "does not");
                  }},
       guard);
 }

@@ -30,10 +30,16 @@ struct PeriodRead {
     return period.to_text() == other.period.to_text() && is_end == other.is_end && is_due == other.is_due;
   }
 };
-using Guard = std::variant<CountRead, PeriodRead>;
+struct TruthRead {
+  bool (*of)(const Context&);
+  Location at;
+  bool value;
+  bool operator==(const TruthRead& other) const { return of == other.of && value == other.value; }
+};
+using Guard = std::variant<CountRead, PeriodRead, TruthRead>;
 /// Whether the host of `cx` would say it now.
 bool holds(const Guard& guard, const Context& cx);
-/// For people: `global_step = 3`, `every 2 steps is due`.
+/// For people: `global_step = 3`, `every 2 steps is due`, `x.ltr:14 holds`.
 Str to_text(const Guard& guard);
 
 // What a step does beside computing, in its order: calls of its context, and writes into what outlives it.

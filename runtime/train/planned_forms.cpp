@@ -50,9 +50,11 @@ Str form_of(const Str& key, const std::vector<plan::Guard>& guards) {
   for (const plan::Guard& guard : guards) {
     if (const auto* count = std::get_if<plan::CountRead>(&guard)) {
       form += fmt::format(" {}", count->value);
+    } else if (const auto* period = std::get_if<plan::PeriodRead>(&guard)) {
+      form += fmt::format(" {}{}={}", period->is_end ? "end " : "", period->period.to_text(), period->is_due);
     } else {
-      const auto& period = std::get<plan::PeriodRead>(guard);
-      form += fmt::format(" {}{}={}", period.is_end ? "end " : "", period.period.to_text(), period.is_due);
+      const auto& truth = std::get<plan::TruthRead>(guard);
+      form += fmt::format(" {}:{}={}", truth.at.line, truth.at.column, truth.value);
     }
   }
   return form;

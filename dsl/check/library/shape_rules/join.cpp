@@ -7,6 +7,23 @@ namespace ltr::check {
 
 namespace {
 
+/// `stack([1.0, y])`: the number as a tensor of the shape of the others.
+void help_number_among(diagnostics::Diagnostic& diagnostic, const ExprView& list, const TypeField& number,
+                       const Context& cx) {
+  const std::vector<TypeField>& fields = list.type.fields;
+  const auto* written = list.get<node::List>();
+  const auto tensor = std::ranges::find_if(fields, [](const TypeField& one) { return one.type.is_tensor(); });
+  if (written == nullptr || written->elements.size() != fields.size() || tensor == fields.end()) return;
+  std::string code = "full(";
+  for (const Dim& dim : tensor->type.dims) {
+    const std::string size = cx.text(dim.size);
+    if (dim.group != 0 || size.find('?') != std::string::npos) return;
+    code += size + ", ";
+  }
+  const Span span = cx.at(written->elements[size_t(&number - fields.data())]).span;
+  diagnostic.help("the number as a tensor of that shape: `{}{})`", code, cx.source_text(span));
+}
+
 /// The elements of a list argument, as tensors of one element type.
 std::optional<std::vector<Type>> tensors_of(const ExprView& list, CallSite& site) {
   Context& cx = site.scope.cx;
@@ -18,8 +35,10 @@ std::optional<std::vector<Type>> tensors_of(const ExprView& list, CallSite& site
   std::vector<Type> types;
   for (const TypeField& field : list.type.fields) {
     if (!field.type.is_tensor()) {
-      cx.report(
-          diag::wrong_argument(list.span, "`" + site.name + "` takes a list of tensors, not " + cx.text(list.type)));
+      diagnostics::Diagnostic diagnostic =
+          diag::wrong_argument(list.span, "`" + site.name + "` takes a list of tensors, not " + cx.text(list.type));
+      if (field.type.is_host_number()) help_number_among(diagnostic, list, field, cx);
+      cx.report(std::move(diagnostic));
       return std::nullopt;
     }
     if (!types.empty() && types[0].element != field.type.element) {
@@ -155,8 +174,11 @@ Expr rule_stack(const FnInfo& op, CallSite& site) {
   if (!site.given.empty() && (site.given[0].checked || site.given[0].value != nullptr)) {
     Expr list = check_given(site.given[0], site.scope);
     if (list.type.is_error()) return error_at(site.span);
-    const bool is_host =
-        list.type.kind == Kind::List && !list.type.fields.empty() && list.type.fields[0].type.is_host_number();
+    const bool is_host = list.type.kind == Kind::List && !list.type.fields.empty() &&
+                         list.type.fields[0].type.is_host_number() &&
+                         std::ranges::all_of(list.type.fields, [](const TypeField& field) {
+                           return field.type.is_host_number() || (field.type.is_tensor() && field.type.dims.empty());
+                         });
     if (is_host && site.given.size() == 1) {
       Type any = Type::tensor(Element::Any, {});
       Expr result = convert(std::move(list), any, site.scope, "the list");

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Steps with conditions on `epoch` and `global_step`: a plan hangs on whether they hold, and not on the counts, so that few plans do for a
+run of any length. The values are those of op by op, also where a run stops and goes on."""
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
+from curves import farthest, rows
+from harness import build, check, finish, fit, run, scratch
+
+PROGRAM = """ltr 1
+hparam warm: int = 5
+data Points() {
+  batch[B] { x: float[B, 4], y: float[B] }
+  fn point(s: {i: int}) -> {x: float[4], y: float} = (x = stack([sin(0.3 * s.i), cos(0.7 * s.i), sin(1.1 * s.i), 0.5]), y = sin(0.1 * s.i))
+  train = synthetic(40, point) |> collate(8)
+}
+model Net() {
+  net = [Linear(4, 8), relu, Linear(8, 1)]
+  optimizer opt = SGD(net.weights, lr = 0.05)
+  step train[B](x: float[B, 4], y: float[B]) {
+    p = net(x).squeeze(1)
+    loss = mse(p, y)
+    turn = global_step % 7
+    late = epoch >= 3 and not (turn == 2)
+    if late { loss = loss + 0.1 * p.abs().mean() }
+    if global_step % 10 == 0 or turn == 4 { log spread = p.std() }
+    minimize (if global_step < warm * 4 then 0.5 else 1.0) * loss
+    log loss
+  }
+}
+experiment conditions { data = Points(), model = Net(), trainer { epochs = 14, log_every = 1 } }
+"""
+# Relative, in f32.
+TOLERANCE = 1e-5
+
+
+def main():
+    with scratch() as folder:
+        source = folder / "conditions.ltr"
+        source.write_text(PROGRAM)
+        program = build(source, folder)
+        found = {}
+        for backend in ("torch", "native"):
+            result = fit(program, folder / backend, "--backend", backend)
+            check(f"{backend}: the run ends", result.returncode == 0, result.text)
+            found[backend] = rows(folder / backend)
+        check("as many values", [list(one) for one in found["torch"]] == [list(one) for one in found["native"]])
+        check("as op by op", farthest(found["torch"], found["native"]) < TOLERANCE, farthest(found["torch"], found["native"]))
+        plan = run(program, "describe", "--plan").text
+        check("what it hangs on is said", "the condition of conditions.ltr:" in plan and "global_step =" not in plan, plan)
+    finish()
+
+
+if __name__ == "__main__":
+    main()
