@@ -110,6 +110,7 @@ class PlanRunner : public StepRunner {
     const Batch& here = accelerator() != nullptr ? there : batch;
     PlannedStep* const planned = plan_for(step, here, stream, number);
     if (planned == nullptr) return torch_->run(step, here, stream, number);
+    ++*runs_of_.find(&step)->second;
     const ProfilePart part("forward");
     const StepScope scope(session_, step, here, stream, number);
     if (planned->wants_capture()) {
@@ -270,6 +271,7 @@ class PlanRunner : public StepRunner {
     if (held_now_ == held_) return;
     held_ = held_now_;
     plans_of_.clear();
+    runs_of_.clear();
   }
 
   /// What tells that the step does not do the same in each run: a second recording.
@@ -299,8 +301,12 @@ class PlanRunner : public StepRunner {
     Recording recording = record(step, batch, stream, number, times, nullptr, [&](const Recording& found) {
       refusal = found.refusal;
       if (refusal) return;
-      is_admitted = session_.planned_forms.admits(step.name, held_, form_of(key, found.guards));
+      const auto admission = session_.planned_forms.admit(step.name, held_, form_of(key, found.guards));
+      is_admitted = admission != PlannedForms::Admission::No;
       if (!is_admitted) return;
+      if (admission == PlannedForms::Admission::InPlaceOfAll) {
+        for (auto& [of_key, forms] : plans_of_[&step]) forms.clear();
+      }
       planned = std::make_unique<PlannedStep>(found);
       refusal = planned->refusal();
       if (refusal) return;
@@ -319,6 +325,7 @@ class PlanRunner : public StepRunner {
     const double recording_s = times.recording;
     times = planned->planning();
     times.recording = recording_s;
+    runs_of_[&step] = &session_.planned_forms.runs(step.name, held_);
     plans.push_back({std::move(planned), times, batch.size, params_text(step), std::move(recording)});
     return plans.back().step.get();
   }
@@ -399,6 +406,7 @@ class PlanRunner : public StepRunner {
   bool is_told_ = false;
   std::shared_ptr<plan::Arena> arena_ = std::make_shared<plan::Arena>();
   std::map<const StepInfo*, Plans> plans_of_;
+  std::map<const StepInfo*, int64_t*> runs_of_;                    ///< of what has plans
   std::map<const StepInfo*, std::set<std::vector<int64_t>>> met_;  ///< forms, where they may come once
   std::map<Str, Str> op_by_op_;                                    ///< steps, and why
   std::set<const StepInfo*> closed_;                               ///< steps of which more came than are planned

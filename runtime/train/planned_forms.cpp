@@ -18,19 +18,24 @@ Str of(const Str& step, const Str& held) { return held.empty() ? step : step + "
 
 }  // namespace
 
-bool PlannedForms::admits(const Str& step, const Str& held, const Str& form) {
-  std::set<Str>& known = forms_[of(step, held)];
-  if (known.contains(form)) return true;
-  if (known.size() >= kMost) return false;
-  known.insert(form);
-  return true;
+PlannedForms::Admission PlannedForms::admit(const Str& step, const Str& held, const Str& form) {
+  Forms& forms = forms_[of(step, held)];
+  if (forms.known.contains(form)) return Admission::Yes;
+  const bool is_full = forms.known.size() >= kMost;
+  if (is_full && forms.runs < int64_t(kMost) * kWorthwhile) return Admission::No;
+  if (is_full) forms = {};
+  forms.known.insert(form);
+  return is_full ? Admission::InPlaceOfAll : Admission::Yes;
 }
+
+int64_t& PlannedForms::runs(const Str& step, const Str& held) { return forms_[of(step, held)].runs; }
 
 bool PlannedForms::is_closed(const Str& step, const Str& held, const Str& key) const {
   const auto known = forms_.find(of(step, held));
-  if (known == forms_.end() || known->second.size() < kMost) return false;
-  const auto first = known->second.lower_bound(key);  // Behind a key stands a blank, which sorts in front of its signs.
-  return first == known->second.end() || (*first != key && !first->starts_with(key + " "));
+  if (known == forms_.end() || known->second.known.size() < kMost) return false;
+  const std::set<Str>& forms = known->second.known;
+  const auto first = forms.lower_bound(key);  // Behind a key stands a blank, which sorts in front of its signs.
+  return first == forms.end() || (*first != key && !first->starts_with(key + " "));
 }
 
 void PlannedForms::visit(Archive& archive) {
@@ -41,7 +46,8 @@ void PlannedForms::visit(Archive& archive) {
   for (const auto& [step, forms] : forms_) steps.push_back(step);
   archive.list("steps", steps, [&](Str& step) {
     archive.value("step", step);
-    visit_texts(archive, "forms", forms_[step]);
+    visit_texts(archive, "forms", forms_[step].known);
+    if (archive.has("runs")) archive.value("runs", forms_[step].runs);
   });
 }
 

@@ -14,9 +14,16 @@ namespace ltr {
 /// what came first, so checkpoints keep them: a run that goes on computes as one that was not stopped.
 class PlannedForms {
  public:
+  enum class Admission : uint8_t {
+    No,
+    Yes,
+    InPlaceOfAll,  ///< the plans that there are have run so often that new ones are made, and they go
+  };
   /// Whether `form` of `step` may have a plan; it counts as planned from now on. More than a few are not worth it: what comes in
   /// ever new forms is slower to plan than to run. `held` says which weights do not train: with others it counts anew.
-  bool admits(const Str& step, const Str& held, const Str& form);
+  Admission admit(const Str& step, const Str& held, const Str& form);
+  /// How often plans of `step` ran since the first of them was made: whoever runs one adds to it. It stays where it is.
+  int64_t& runs(const Str& step, const Str& held);
   /// Whether no form of batches with that `key` may have a plan any more, whatever the host says.
   bool is_closed(const Str& step, const Str& held, const Str& key) const;
   bool runs_op_by_op(const Str& step) const { return op_by_op_.contains(step); }
@@ -25,9 +32,15 @@ class PlannedForms {
   void visit(Archive& archive);
 
   static constexpr size_t kMost = 8;
+  /// As often as a plan runs on an average, if it was worth making.
+  static constexpr int64_t kWorthwhile = 16;
 
  private:
-  std::map<Str, std::set<Str>> forms_;  ///< by step, and what it holds back
+  struct Forms {
+    std::set<Str> known;
+    int64_t runs = 0;
+  };
+  std::map<Str, Forms> forms_;  ///< by step, and what it holds back
   std::set<Str> op_by_op_;
 };
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Steps with conditions on `epoch` and `global_step`: a plan hangs on whether they hold, and not on the counts, so that few plans do for a
-run of any length. The values are those of op by op, also where a run stops and goes on."""
+run of any length. Of a number that is computed of them there is a plan for each, of which the latest are kept where each runs often
+enough. The values are those of op by op, and a run that stops and goes on has the bits of one that did not."""
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from curves import farthest, rows
-from harness import build, check, finish, fit, run, scratch
+from harness import build, check, finish, fit, newest, result_of, run, scratch
 
 PROGRAM = """ltr 1
 hparam warm: int = 5
@@ -31,24 +32,32 @@ model Net() {
 }
 experiment conditions { data = Points(), model = Net(), trainer { epochs = 14, log_every = 1 } }
 """
+# Twenty factors, of 25 steps each.
+ANNEALED = PROGRAM.replace("synthetic(40, point)", "synthetic(200, point)").replace("epochs = 14", "epochs = 20") \
+    .replace("minimize (if global_step < warm * 4 then 0.5 else 1.0) * loss", "minimize loss + min(1.0, epoch / 30) * p.abs().mean()")
 # Relative, in f32.
 TOLERANCE = 1e-5
 
 
 def main():
     with scratch() as folder:
-        source = folder / "conditions.ltr"
-        source.write_text(PROGRAM)
-        program = build(source, folder)
-        found = {}
-        for backend in ("torch", "native"):
-            result = fit(program, folder / backend, "--backend", backend)
-            check(f"{backend}: the run ends", result.returncode == 0, result.text)
-            found[backend] = rows(folder / backend)
-        check("as many values", [list(one) for one in found["torch"]] == [list(one) for one in found["native"]])
-        check("as op by op", farthest(found["torch"], found["native"]) < TOLERANCE, farthest(found["torch"], found["native"]))
-        plan = run(program, "describe", "--plan").text
-        check("what it hangs on is said", "the condition of conditions.ltr:" in plan and "global_step =" not in plan, plan)
+        for title, text in (("conditions", PROGRAM), ("annealed", ANNEALED)):
+            source = folder / f"{title}.ltr"
+            source.write_text(text)
+            program = build(source, folder)
+            found = {}
+            for backend in ("torch", "native"):
+                result = fit(program, folder / title / backend, "--backend", backend)
+                check(f"{title}: {backend} runs to its end", result.returncode == 0, result.text)
+                found[backend] = rows(folder / title / backend)
+            check(f"{title}: as op by op", farthest(found["torch"], found["native"]) < TOLERANCE, farthest(found["torch"], found["native"]))
+            plan = run(program, "describe", "--plan").text
+            check(f"{title}: what it hangs on is said", f"the condition of {source}:" in plan and "global_step =" not in plan, plan)
+            out = folder / title / "stopped"
+            fit(program, out, "--backend", "native", "--epochs", 11)
+            result = fit(program, out, "--backend", "native", "--resume", newest(out))
+            check(f"{title}: stopped and gone on with it is the same bits", result.returncode == 0 and
+                  result_of(newest(out)) == result_of(newest(folder / title / "native")), result.text)
     finish()
 
 
