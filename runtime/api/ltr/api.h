@@ -15,7 +15,6 @@
 namespace ltr {
 
 // ---- host values that settings hold
-// -------------------------------------------------------------------------
 
 struct Argument;
 
@@ -117,7 +116,6 @@ class Text {
 };
 
 // ---- blocks
-// --------------------------------------------------------------------------------------------------
 
 /// One trained tensor and its path, `body.3.attn.qkv.weight`.
 struct Weight {
@@ -323,7 +321,6 @@ std::vector<T> slice_list(const std::vector<T>& list, Option<int64_t> first, Opt
 }
 
 // ---- metrics
-// -------------------------------------------------------------------------------------------------
 
 enum class Reduce : uint8_t { Mean, Sum, Min, Max, Cat, Merge };
 
@@ -351,7 +348,6 @@ class LTR_EXPORT Metric {
 };
 
 // ---- steps and hooks
-// -----------------------------------------------------------------------------------------
 
 /// One result of `step predict`: its name, "prediction" where it has none of its own, and the values, records first.
 struct Output {
