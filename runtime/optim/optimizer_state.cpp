@@ -78,9 +78,11 @@ void Optimizer::visit(Archive& archive) {
   double rate = fixed_rate_.value_or(NAN);
   archive.value("rate", rate);
   if (archive.is_reading() && !std::isnan(rate)) fixed_rate_ = rate;
-  for (GroupState& group : groups_) {
+  for (size_t k = 0; k < groups_.size(); k++) {
+    GroupState& group = groups_[k];
     if (group.weights.empty()) continue;
     if (group.steps.empty() && archive.is_reading()) make_state(group);
+    visit_momentum(archive, group, fmt::format("momentum.{}", k));
     group.update.divided.clear();
     if (group.steps.empty()) continue;
     for (size_t i = 0; i < group.weights.size(); i++) visit_states(archive, group, i);
@@ -93,6 +95,14 @@ void Optimizer::visit(Archive& archive) {
     archive.note(fmt::format(
         "the optimizer {} has no place any more for {}; what the checkpoint has of that is dropped", name_, dropped));
   }
+}
+
+void Optimizer::visit_momentum(Archive& archive, GroupState& group, const Str& name) {
+  if (archive.is_reading() ? !archive.has(name) : !group.moved_momentum) return;
+  double moved = group.moved_momentum.value_or(0);
+  archive.value(name, moved);
+  group.moved_momentum = moved;
+  if (double* momentum = group.rule->momentum(); momentum != nullptr) *momentum = moved;
 }
 
 void Optimizer::visit_states(Archive& archive, GroupState& group, size_t i) {
