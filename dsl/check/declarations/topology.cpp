@@ -116,7 +116,7 @@ class TopologyChecker {
   }
 
   void suggest(diagnostics::Diagnostic diagnostic, const ast::Name& name, const std::vector<std::string>& known) {
-    if (const auto near = diagnostics::suggest(name.text, known)) add_near(diagnostic, name.text, name.span, *near);
+    if (!did_you_mean(diagnostic, name.text, name.span, known)) note_there_are(diagnostic, known);
     cx_.report(std::move(diagnostic));
   }
 
