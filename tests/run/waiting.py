@@ -5,6 +5,7 @@ left. And a hook in an update changes nothing of what its step draws, op by op a
 Python's standard library alone; LTRC and LTR_SOURCE say which compiler and sources, if not these.
 """
 import pathlib
+import shutil
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
@@ -76,8 +77,8 @@ def goes_on(folder, title, text, steps):
         wanted = result_of(newest(whole))
         for step in steps:
             out = folder / title / backend / str(step)
-            fit(program, out, "--backend", backend, "--steps", step)
-            result = fit(program, out, "--backend", backend, "--resume", newest(out), "--steps", 24)
+            shutil.copytree(whole, out, symlinks=True)
+            result = fit(program, out, "--backend", backend, "--resume", newest(out) / f"checkpoints/step{step:07}")
             check(f"{title}, {backend}: from step {step} on with the same bits", result.returncode == 0 and result_of(newest(out)) == wanted, result.text)
 
 
