@@ -141,6 +141,7 @@ struct File {
   std::vector<Struct> structs;
   std::vector<Global> variables;    ///< behind the structs
   std::vector<Function> functions;  ///< declared first, then defined in order
+  std::string in_front_of_main;     ///< a macro
   Function main;                    ///< outside of the name space
 };
 

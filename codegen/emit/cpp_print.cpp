@@ -98,6 +98,7 @@ class Printer {
       }
       line("");
       line("}  // namespace " + file.name_space);
+      if (k == 0 && !file.in_front_of_main.empty()) line(file.in_front_of_main);
       if (k == 0) function(file.main);
       line("#endif");
     }

@@ -66,7 +66,9 @@ TEST_CASE("lines lead to the source and back") {
   file.functions.push_back(function);
   file.main.result = plain("int");
   file.main.name = "main";
+  file.in_front_of_main = "FIRST";
   const std::string text = print(file, "x.cpp");
+  CHECK(text.find("\nFIRST\nint main") != std::string::npos);
   const size_t to = text.find("#line 7 \"x.ltr\"\n  return 1;\n");
   REQUIRE(to != std::string::npos);
   // The line behind `#line N` is line N of the file itself.

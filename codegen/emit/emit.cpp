@@ -42,12 +42,13 @@ std::string emit(const ir::Module& module, const std::string& path) {
   Context cx(module);
   cx.file.comment =
       "Made by ltrc from " + (module.files.empty() ? module.name : module.files[0]) + ". Read the source instead.";
-  cx.file.includes = {"ltr/all.h"};
+  cx.file.includes = {"ltr/all.h", "ltr/first.h"};
   cx.file.name_space = "program";
   emit_externs(cx);
   emit_objects(cx);
   emit_wrappers(cx);
   emit_tables(cx);
+  cx.file.in_front_of_main = "LTR_CATCH_SIGNALS";
   cx.file.main = main_function(cx);
   cx.file.constants.push_back(places(cx));
   return cpp::print(cx.file, path);

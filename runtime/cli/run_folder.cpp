@@ -92,7 +92,7 @@ OrderedJson or_null(const Str& text) { return text.empty() ? OrderedJson(nullptr
 RunFolder::RunFolder(Str path) : path_(std::move(path)) {}
 
 RunFolder::RunFolder(RunFolder&& other) noexcept
-    : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
+    : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)), around_(std::move(other.around_)) {}
 
 RunFolder::~RunFolder() {
   if (lock_ >= 0) ::close(lock_);
@@ -100,22 +100,27 @@ RunFolder::~RunFolder() {
 
 Str RunFolder::folder_name() const { return fs::path(path_).filename().string(); }
 
-void RunFolder::discard() const {
+void RunFolder::discard() {
   std::error_code ignored;
   fs::remove_all(path_, ignored);
   const Str parent = fs::path(path_).parent_path().string();
   const std::vector<Str> runs = runs_in(parent);
-  if (runs.empty())
-    fs::remove(parent + "/latest", ignored);
-  else
-    point_latest(parent, fs::path(runs.back()).filename().string());
+  if (!runs.empty()) return point_latest(parent, fs::path(runs.back()).filename().string());
+  fs::remove(parent + "/latest", ignored);
+  around_.take_back();
 }
 
 RunFolder RunFolder::create(const Str& out, const Str& experiment, const Str& name) {
   const Str parent = out + "/" + experiment;
-  std::error_code failed;
-  fs::create_directories(parent, failed);
-  if (failed) throw error_at({}, err::cannot_write, parent, failed.message());
+  doors::MadeFolders around;
+  const auto make_parent = [&] {
+    try {
+      around.make(parent);
+    } catch (const std::system_error& error) {
+      throw error_at({}, err::cannot_write, parent, error.code().message());
+    }
+  };
+  make_parent();
   const std::vector<Str> runs = runs_in(parent);
   int64_t number = runs.empty() ? 1 : number_of(fs::path(runs.back()).filename().string()) + 1;
   while (true) {
@@ -131,6 +136,7 @@ RunFolder RunFolder::create(const Str& out, const Str& experiment, const Str& na
       const int reason = is_taken ? EEXIST : errno;
       if (is_new) {
         RunFolder run(parent + "/" + folder);
+        run.around_ = std::move(around);
         run.lock();
         ::rmdir(claim.c_str());
         point_latest(parent, folder);
@@ -138,6 +144,9 @@ RunFolder RunFolder::create(const Str& out, const Str& experiment, const Str& na
       }
       ::rmdir(claim.c_str());
       if (reason != EEXIST) throw error_at({}, err::cannot_write, parent + "/" + folder, std::strerror(reason));
+    } else if (errno == ENOENT) {
+      make_parent();  // another run, which was refused, has taken it back
+      continue;
     } else if (errno != EEXIST) {
       throw error_at({}, err::cannot_write, claim, std::strerror(errno));
     }

@@ -2,6 +2,7 @@
 
 // `runs/EXPERIMENT/NUMBER[-NAME]/` (runtime.md 9).
 
+#include "doors/made_folders.h"
 #include "ltr/program.h"
 #include "runtime/api/error.h"
 
@@ -23,8 +24,9 @@ class RunFolder {
   const Str& path() const { return path_; }
   /// Whether it is still the folder that was opened: nobody deleted or replaced it.
   bool is_there() const;
-  /// Removes it: what it was made for never began. `latest` is the run before again.
-  void discard() const;
+  /// Removes it: what it was made for never began. `latest` is the run before again, and folders around it that were made for it alone
+  /// go, too.
+  void discard();
   /// `0007-baseline`.
   Str folder_name() const;
 
@@ -33,6 +35,7 @@ class RunFolder {
   void lock();
   Str path_;
   int lock_ = -1;
+  doors::MadeFolders around_;
 };
 
 /// The run that `which` means: a folder, a number, a name, or (empty) the newest of `experiment` and `name`. "" if

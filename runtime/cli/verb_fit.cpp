@@ -252,7 +252,6 @@ class FitVerb {
     start_.settings.set_run(dir_, name);
     start_.list_callbacks();
     start_.check();
-    if (writes_) link_checkpoints(dir_, start_.experiment->name, start_.settings.callbacks());
     at({});  // what goes wrong from here on is not the fault of the line that ran last
     RunRequest request = start_.request(*progress_);
     request.run_dir = dir_;
@@ -319,6 +318,7 @@ class FitVerb {
   /// Everything is accepted: from here on the run's files are written. A resume that is refused has changed none of them.
   void begin_record(const Str& block) {
     const Str& dir = folder_->path();
+    link_checkpoints(dir, start_.experiment->name, start_.settings.callbacks());
     std::error_code ignored;
     fs::remove(dir + "/DONE", ignored);
     write_run_file(dir + "/config.json", start_.settings.to_json());

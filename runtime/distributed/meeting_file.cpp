@@ -60,7 +60,7 @@ MeetingFile::MeetingFile(Place& place, const Str& folder, const Str& job, std::c
   if (is_ours_) {
     place.host = host_name();
     try {
-      fs::create_directories(folder);
+      around_.make(folder);
       doors::write_file_atomically(path_, fmt::format("{} {}", place.host, place.port));
     } catch (const std::system_error& error) {
       throw error_at({}, err::cannot_write, path_, error.code().message());
@@ -82,7 +82,9 @@ MeetingFile::MeetingFile(Place& place, const Str& folder, const Str& job, std::c
 
 MeetingFile::~MeetingFile() {
   std::error_code ignored;
-  if (is_ours_) fs::remove(path_, ignored);
+  if (!is_ours_) return;
+  fs::remove(path_, ignored);
+  around_.take_back();
 }
 
 }  // namespace ltr::distributed

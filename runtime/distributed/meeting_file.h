@@ -5,6 +5,7 @@
 
 #include <chrono>
 
+#include "doors/made_folders.h"
 #include "runtime/distributed/place.h"
 
 namespace ltr::distributed {
@@ -15,7 +16,7 @@ class MeetingFile {
   /// Of `job` in `folder`. The first rank writes it, with this machine's name; the others wait `patience` for it. Either
   /// fills in `place.host` and `place.port`. R2008 if it does not come, R1004 if it cannot be written.
   MeetingFile(Place& place, const Str& folder, const Str& job, std::chrono::seconds patience);
-  /// The first rank removes it.
+  /// The first rank removes it, and what was made for it alone.
   ~MeetingFile();
   MeetingFile(const MeetingFile&) = delete;
   MeetingFile& operator=(const MeetingFile&) = delete;
@@ -23,6 +24,7 @@ class MeetingFile {
  private:
   Str path_;
   bool is_ours_;
+  doors::MadeFolders around_;
 };
 
 }  // namespace ltr::distributed

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <ctime>
 
+#include "ltr/first.h"
+
 namespace ltr {
 
 namespace {
@@ -30,13 +32,13 @@ struct Received {
   }
 };
 
-// Lock-free, so that the handler may use them.
-std::atomic<Received> received_signal{};
+// Lock-free, so that the handler may use them, and there before any code runs.
+constinit std::atomic<Received> received_signal{};
 static_assert(std::atomic<Received>::is_always_lock_free);
-std::atomic<SignalPhase> current_phase{SignalPhase::Work};
-std::atomic<void (*)()> last_act{nullptr};
-std::atomic<bool> is_watched{false};
-std::atomic<bool> is_signal_silent{false};
+constinit std::atomic<SignalPhase> current_phase{SignalPhase::Work};
+constinit std::atomic<void (*)()> last_act{nullptr};
+constinit std::atomic<bool> is_watched{false};
+constinit std::atomic<bool> is_signal_silent{false};
 
 int64_t now_ms() {
   timespec now{};
@@ -82,20 +84,29 @@ void on_signal(int signal) {
   }
 }
 
+/// Catches `signal` unless `nohup` ignores it; what was there before.
+struct sigaction caught(int signal) {
+  struct sigaction action = {}, before = {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  sigaction(signal, nullptr, &before);
+  const bool is_nohup = signal == SIGHUP && before.sa_handler == SIG_IGN;
+  if (!is_nohup) sigaction(signal, &action, nullptr);
+  return before;
+}
+
 }  // namespace
+
+void catch_signals() {
+  current_phase = SignalPhase::Start;
+  for (const int signal : kSignals) caught(signal);
+}
 
 SignalWatch::SignalWatch(SignalPhase phase) : is_outermost_(!is_watched.exchange(true)) {
   if (!is_outermost_) return;
   received_signal = Received{};
   current_phase = phase;
-  struct sigaction action = {};
-  action.sa_handler = on_signal;
-  action.sa_flags = SA_RESTART;
-  for (size_t i = 0; i < std::size(kSignals); i++) {
-    sigaction(kSignals[i], nullptr, &before_[i]);
-    const bool is_nohup = kSignals[i] == SIGHUP && before_[i].sa_handler == SIG_IGN;
-    if (!is_nohup) sigaction(kSignals[i], &action, nullptr);
-  }
+  for (size_t i = 0; i < std::size(kSignals); i++) before_[i] = caught(kSignals[i]);
 }
 
 SignalWatch::~SignalWatch() {

@@ -62,6 +62,22 @@ def before_training(iris, folder):
         check("and says so, and leaves nothing", "nothing to save" in text and not runs.exists(), text)
 
 
+def before_main(iris, folder):
+    """A library that the system loads with the others and that sends a signal where it starts up, before there is a `main`."""
+    source, library = folder / "early.cpp", folder / "early.so"
+    source.write_text('#include <csignal>\n#include <cstdlib>\n'
+                      '__attribute__((constructor)) static void start() {\n'
+                      '  if (const char* number = std::getenv("EARLY_SIGNAL")) std::raise(std::atoi(number));\n}\n')
+    if run(os.environ.get("CXX", "c++"), "-shared", "-fPIC", source, "-o", library).returncode != 0:
+        sys.exit("no C++ compiler made the library")
+    runs = folder / "early-runs"
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 75), (signal.SIGUSR1, 75), (signal.SIGHUP, 75)):
+        result = subprocess.run(words(iris, "fit", "--out", runs), capture_output=True, text=True, timeout=60,
+                                env={**os.environ, "LD_PRELOAD": str(library), "EARLY_SIGNAL": str(int(number))})
+        check(f"{number.name} while libraries start up exits {code}, says so and leaves nothing",
+              result.returncode == code and "nothing to save" in result.stderr and not runs.exists(), f"exit {result.returncode}\n{result.stderr}")
+
+
 def twice(iris, folder):
     runs = folder / "once"
     process = started(iris, runs, *LONG, until='"event":"step"')
@@ -309,7 +325,13 @@ def settings(iris, folder):
     runs = folder / "settings"
     result = fit(iris, runs, "--set", "loggers.Csv.file=../../x.csv")
     check("Csv.file stays in the run folder", result.returncode == 2 and "R2006" in result.text, result.text)
-    check("a refused run leaves no folder", not list(runs.glob("iris/0*")), list(runs.glob("iris/*")))
+    check("a refused run leaves no folder", not runs.exists(), list(runs.glob("**/*")))
+    big = folder / "settings-big"
+    result = fit(iris, runs, "--set", "loggers.Csv.file=../../x.csv", "--set", f"callbacks.Checkpoint.dir={big}")
+    check("nor one for its checkpoints", result.returncode == 2 and not runs.exists() and not big.exists(), result.text)
+    (runs / "iris").mkdir(parents=True)
+    fit(iris, runs, "--set", "loggers.Csv.file=../../x.csv")
+    check("folders that were there before stay", (runs / "iris").is_dir() and not list(runs.glob("iris/*")), list(runs.glob("iris/*")))
     result = fit(iris, runs, "--set", "trainer.log_every=0", "--set", "topology.threads=x", "--lr", -1)
     check("all faults of settings in one run", all(part in result.text for part in ("log_every", "threads", "lr > 0")), result.text)
     result = fit(iris, runs, "--epochs", 2, "--set", "callbacks.Checkpoint.monitor=none")
@@ -398,6 +420,7 @@ with scratch() as place:
     folder = pathlib.Path(place)
     iris = build(EXAMPLES / "iris.ltr", folder)
     try:
+        before_main(iris, folder)
         before_training(iris, folder)
         pipes(iris, folder)
         compilers(folder)

@@ -93,6 +93,9 @@ def unknown_lengths(folder):
     check("with an end in steps it has one", fit(timed, runs, "--steps", 3).returncode == 0)
     refuses("a global batch that batches do not make up", fit(timed, runs, "--steps", 3, "--set", "trainer.global_batch=7"), 2,
             "error[R2013]", "the batch size 4 does not divide global_batch = 7")
+    refused = folder / "a" / "refused"
+    fit(timed, refused, "--steps", 3, "--set", "trainer.global_batch=7")
+    check("and leaves no folder", not (folder / "a").exists(), list((folder / "a").glob("**/*")))
 
 
 def bad_checkpoints(iris, folder):

@@ -40,6 +40,17 @@ with scratch() as place:
     results = {result_of(runs / "once" / name) for name in folders}
     check("and all have done the same", len(results) == 1 and all((runs / "once" / name / "DONE").exists() for name in folders), len(results))
 
+    both = folder / "both"
+    wrong = ["--set", "trainer.global_batch=5"]
+    processes = [subprocess.Popen([*command[:-1], str(both), *(wrong if i % 2 else [])], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                 for i in range(STARTS // 2)]
+    texts = [process.communicate(timeout=600)[0] for process in processes]
+    codes = [process.returncode for process in processes]
+    check("runs that are refused at the same time hinder none", codes[::2] == [0] * len(codes[::2]) and codes[1::2] == [2] * len(codes[1::2]),
+          f"{codes}\n{texts[0]}\n{texts[1]}")
+    left = [path for path in (both / "once").iterdir() if not path.is_symlink()]
+    check("and leave nothing", len(left) == len(codes[::2]) and all((path / "DONE").exists() for path in left), left)
+
     result = fit(program, folder / "first", "--count", 24, "--seed", 5)
     first = newest(folder / "first")
     check("a run with settings of its own", result.returncode == 0, result.text)

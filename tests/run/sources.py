@@ -8,6 +8,7 @@ import ctypes
 import gzip
 import io
 import json
+import math
 import pathlib
 import sqlite3
 import struct
@@ -231,6 +232,15 @@ def arrays(folder):
   train = npz("a.npz") as {far: float, n: int} |> map(of) |> collate(2)""")
     npz(plain.folder / "a.npz", far=far, n=npy("<i4", "(2,)", struct.pack("<2i", 7, -8)))
     check("a number for each record is a `float` or an `int`", plain.rows() == [(10, 7), (20, -8)], plain.rows())
+    note = plain.folder / "a.npz"
+    check("numbers that are finite are not spoken of", "not finite" not in plain.run().text and "the field" not in plain.run().text, plain.run().text)
+    npz(note, far=npy("<f8", "(3,)", struct.pack("<3d", 10, math.nan, -math.inf)), n=npy("<i4", "(3,)", struct.pack("<3i", 7, -8, 9)))
+    check("one that is not is said with its file, record and field", f"{note.name} record 1: the field far is nan; 2 numbers of this file are not finite" in plain.run().text, plain.run().text)
+    npz(note, far=npy("<f8", "(2,)", struct.pack("<2d", 10, -math.inf)), n=npy("<i4", "(2,)", struct.pack("<2i", 7, -8)))
+    check("and if there is one alone, so it is", f"{note.name} record 1: the field far is -inf\n" in plain.run().text, plain.run().text)
+    lined = Case(folder, "lined", """  train = npy("a.npy") as {x: f32[2]} |> map(s => (x = s.x.to(float))) |> collate(2)""")
+    lined.write("a.npy", npy("<f4", "(3, 2)", struct.pack("<6f", 1, 2, 3, math.inf, 5, 6)))
+    check("of a row of numbers its place is said, too", "a.npy record 1: the field x[1] is inf\n" in lined.run().text, lined.run().text)
     packed = (case.folder / "a.npz").read_bytes()
     middle = packed.index(b"near.npy") + 20
     case.write("a.npz", packed[:middle] + bytes([packed[middle] ^ 0x55]) + packed[middle + 1:]).refuses("a flipped bit", "R3003", "a.npz")

@@ -2,9 +2,12 @@
 
 #include <ATen/ATen.h>
 #include <algorithm>
+#include <cmath>
 
+#include "doors/number.h"
 #include "runtime/api/suggest.h"
 #include "runtime/data/paths.h"
+#include "runtime/data/row_records.h"
 #include "runtime/tensor/dtype.h"
 #include "runtime/tensor/handle.h"
 
@@ -26,7 +29,50 @@ bool holds(at::ScalarType stored, const FieldInfo& wanted) {
   return wanted.host[0] == '\0' && wanted.dtype == dtype_of(stored);
 }
 
+/// What is not finite among the numbers of a field.
+struct NotFinite {
+  int64_t count = 0;
+  int64_t record = 0;  ///< of the first
+  Str text;            ///< "the field x is nan", "the field x[1, 2] is inf"
+};
+
+NotFinite not_finite_in(const DenseColumn& column, const FieldInfo& field, int64_t count) {
+  const at::ScalarType type = field_type(field);
+  if (!at::isFloatingType(type) || count == 0 || column.width == 0) return {};
+  std::vector<int64_t> sizes = field.dims;
+  sizes.insert(sizes.begin(), count);
+  const at::Tensor numbers = borrow(reinterpret_cast<const std::byte*>(column.bytes->data()), sizes, type);
+  // The least and the largest are nan where one is: files without any are read once and take no memory.
+  const auto [least, most] = at::aminmax(numbers);
+  if (std::isfinite(least.item<double>()) && std::isfinite(most.item<double>())) return {};
+  const at::Tensor places = at::isfinite(numbers).logical_not_().nonzero();
+  const std::vector<int64_t> first(places[0].const_data_ptr<int64_t>(),
+                                   places[0].const_data_ptr<int64_t>() + sizes.size());
+  const int64_t width = numbers.numel() / count;
+  int64_t place = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) place = place * sizes[i] + first[i];
+  NotFinite found{places.size(0), first[0], fmt::format("the field {}", field.name)};
+  if (width > 1) found.text += fmt::format("[{}]", fmt::join(first.begin() + 1, first.end(), ", "));
+  found.text += " is " + doors::shortest(numbers.view({-1})[place].item<double>());
+  return found;
+}
+
 }  // namespace
+
+void note_not_finite(const Str& path, const Schema& schema, const std::vector<DenseColumn>& columns, int64_t count) {
+  NotFinite all;
+  for (size_t i = 0; i < schema.size(); ++i) {
+    NotFinite found = not_finite_in(columns[i], schema[i], count);
+    if (found.count == 0) continue;
+    if (all.count == 0 || found.record < all.record) {
+      all.record = found.record;
+      all.text = std::move(found.text);
+    }
+    all.count += found.count;
+  }
+  if (all.count > 0)
+    note_doubt(path, not_finite_text(fmt::format("{} record {}: {}", path, all.record, all.text), all.count));
+}
 
 DenseColumn array_column(doors::NpyArray array, const FieldInfo& wanted, const Str& place) {
   if (array.shape.empty())
@@ -72,6 +118,7 @@ Stream stacked_arrays(const ArrayFile& file, const Str& path, const Schema& sche
     count = records;
   }
   note_records(path, count);
+  note_not_finite(path, schema, columns, count);
   return Stream(new DenseSource(schema, std::move(columns), count, path));
 }
 

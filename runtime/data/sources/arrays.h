@@ -23,4 +23,7 @@ DenseColumn array_column(doors::NpyArray array, const FieldInfo& wanted, const S
 /// number of records.
 Stream stacked_arrays(const ArrayFile& file, const Str& path, const Schema& schema);
 
+/// Notes of the file at `path`, whose records have `schema`, where the first number is that is not finite, and how many are not.
+void note_not_finite(const Str& path, const Schema& schema, const std::vector<DenseColumn>& columns, int64_t count);
+
 }  // namespace ltr

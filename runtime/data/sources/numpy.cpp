@@ -58,6 +58,7 @@ Stream npy(const Str& file, const Schema& schema) {
     const int64_t count = array.shape.empty() ? 0 : array.shape[0];
     std::vector<DenseColumn> columns = {array_column(std::move(array), schema[0], path)};
     note_records(path, count);
+    note_not_finite(path, schema, columns, count);
     return Stream(new DenseSource(schema, std::move(columns), count, path));
   });
 }
