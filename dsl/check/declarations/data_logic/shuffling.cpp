@@ -21,6 +21,25 @@ std::optional<ExprView> own_shuffle(const ExprView& stream, const Program& progr
   return input ? own_shuffle(program.exprs[*input], program) : std::nullopt;
 }
 
+/// The `bucket` of a stream that nothing joins with another one.
+std::optional<ExprView> own_bucket(const ExprView& stream, const Program& program) {
+  if (stage_of(stream) == library::Id::Bucket) return stream;
+  if (stream.is<node::Member>() || stream.is<node::ListElement>()) return std::nullopt;
+  const auto input = input_of(stream, program);
+  return input ? own_bucket(program.exprs[*input], program) : std::nullopt;
+}
+
+/// W0518 of what is predicted.
+void check_order(Context& cx, const StreamDecl& stream, const std::string& name) {
+  const auto bucket = own_bucket(stream.value, cx.program);
+  if (!bucket) return;
+  const auto pipe = pipe_of(cx, *bucket);
+  diagnostics::Diagnostic diagnostic = diag::predictions_moved(pipe ? *pipe : bucket->span, "bucket", name);
+  diagnostic.help("take `bucket` away, or return a field with them that says which record it is, `(id = id, y = …)`");
+  if (pipe) diagnostic.fix(*pipe, "");
+  cx.report(std::move(diagnostic));
+}
+
 /// Whether the order of a stream is, or may be, another one than that of its files.
 bool may_be_mixed(const ExprView& expr, const DataObject& data, const Program& program) {
   const ExprView& stream = behind_lets(expr, data, program);
@@ -45,12 +64,15 @@ void check_shuffling(Context& cx, const DataObject& data) {
   for (const StreamDecl& stream : data.streams) {
     if (stream.value.type.is_error()) continue;
     if (stream.role != kTrainRole) {
+      const std::string name = stream.role + (stream.name.empty() ? "" : "." + stream.name);
+      if (stream.role == kPredictRole) check_order(cx, stream, name);
       const auto shuffle = own_shuffle(stream.value, cx.program);
       if (!shuffle) continue;
       const auto pipe = pipe_of(cx, *shuffle);
-      diagnostics::Diagnostic diagnostic = diag::evaluation_shuffled(
-          pipe ? *pipe : shuffle->span, stream.role + (stream.name.empty() ? "" : "." + stream.name));
-      if (stage_of(*shuffle) == library::Id::Shuffle)
+      diagnostics::Diagnostic diagnostic = diag::evaluation_shuffled(pipe ? *pipe : shuffle->span, name);
+      if (stage_of(*shuffle) == library::Id::Shuffle && stream.role == kPredictRole)
+        diagnostic.help("take `shuffle` away: rows of predictions are in the order of their records then");
+      else if (stage_of(*shuffle) == library::Id::Shuffle)
         diagnostic.help("take `shuffle` away: what is measured does not hang on the order");
       else
         diagnostic.help("take `{}` away: it draws other records than there are, which is what is measured then",
