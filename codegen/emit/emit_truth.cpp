@@ -48,6 +48,7 @@ cpp::Expr FunctionEmitter::from_counts(ValueId id) {
   if (function_.values[id].constant) return use(id);
   const ir::Op& op = *definition(id);
   if (is_count(op)) return cpp::dot(cpp::name("cx"), op.name);
+  if (op.kind == OpKind::Member) return value(op);
   for (const ValueId operand : op.operands) {
     if (!function_.values[operand].constant) values_[operand] = from_counts(operand);
   }
