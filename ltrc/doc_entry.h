@@ -31,8 +31,7 @@ struct DocModule {
   std::string name() const { return title.substr(title.rfind('/') + 1); }
 };
 
-/// The settings of `trainer` and `topology`, a page each: type, default and meaning. Those that this version does not
-/// have yet are left out.
+/// The settings of `trainer`, `topology` and `serve`, a page each: type, default and meaning; then the schedulers.
 std::vector<DocModule> settings_pages();
 /// The hooks of callbacks, the names that steps and hooks bring, and what optimizers, facts, vocabularies and the run have
 /// behind a dot, a page each.

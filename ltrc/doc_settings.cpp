@@ -54,25 +54,19 @@ DocModule schedulers_page() {
 }  // namespace
 
 std::vector<DocModule> settings_pages() {
-  const std::pair<const char*, const std::vector<check::SettingInfo>&> sections[] = {
-      {"trainer", check::settings_of("trainer")},
-      {"topology", check::settings_of("topology")},
-      {"serve", check::settings_of("serve")}};
   std::vector<DocModule> pages;
-  for (const auto& [section, infos] : sections) {
-    DocModule page;
-    page.path = std::string(section) + " { … }";
-    page.title = "settings/" + std::string(section);
-    for (const Setting& setting : kSettings) {
-      if (!setting.path.starts_with(std::string(section) + ".")) continue;
-      DocEntry entry;
-      entry.name = setting.path.substr(setting.path.find('.') + 1);
-      entry.kind = "setting";
-      entry.signature = entry.name + ": " + type_of(entry.name, setting.type, infos) + " = " + setting.initial;
-      entry.doc = setting.doc;
-      page.entries.push_back(std::move(entry));
-    }
-    pages.push_back(std::move(page));
+  // The table has all of a section one behind the other.
+  for (const Setting& setting : kSettings) {
+    const size_t point = setting.path.find('.');
+    const std::string section = setting.path.substr(0, point), title = "settings/" + section;
+    const auto& infos = check::settings_of(section);
+    if (infos.empty()) continue;
+    if (pages.empty() || pages.back().title != title) pages.push_back({.path = section + " { … }", .title = title});
+    DocEntry& entry = pages.back().entries.emplace_back();
+    entry.name = setting.path.substr(point + 1);
+    entry.kind = "setting";
+    entry.signature = entry.name + ": " + type_of(entry.name, setting.type, infos) + " = " + setting.initial;
+    entry.doc = setting.doc;
   }
   pages.push_back(schedulers_page());
   return pages;

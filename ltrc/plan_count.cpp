@@ -5,6 +5,7 @@
 #include "dsl/elaborate/liveness.h"
 #include "dsl/elaborate/planned.h"
 #include "ltrc/plan.h"
+#include "runtime/tables/precisions.h"
 #include "runtime/tables/rule_states.h"
 
 namespace ltr::driver {
@@ -27,6 +28,9 @@ bool is_set(const Value& rule, const char* argument) {
 bool divides_state(Strategy strategy) { return strategy != Strategy::Single && strategy != Strategy::Ddp; }
 bool divides_weights(Strategy strategy) { return strategy == Strategy::Fsdp || strategy == Strategy::Hsdp; }
 
+/// An element of the type that a column of the table of precisions names.
+double bytes_of(std::string_view type) { return type == "f64" ? 8 : type == "bf16" || type == "f16" ? 2 : 4; }
+
 }  // namespace
 
 double bytes_of(check::Element element, const std::string& precision) {
@@ -45,12 +49,13 @@ double bytes_of(check::Element element, const std::string& precision) {
     case check::Element::Any:
     case check::Element::Error: break;
   }
-  return precision == "f64" ? 8 : precision == "bf16_pure" ? 2 : 4;
+  const PrecisionRow* row = find_precision(precision);
+  return row != nullptr ? bytes_of(row->weights) : 4;
 }
 
 double result_bytes(const std::string& precision) {
-  const bool is_narrow = precision == "bf16" || precision == "f16" || precision == "bf16_pure";
-  return precision == "f64" ? 8 : is_narrow ? 2 : 4;
+  const PrecisionRow* row = find_precision(precision);
+  return row != nullptr ? bytes_of(row->compute) : 4;
 }
 
 std::optional<int> states_of(const Value& rule) {

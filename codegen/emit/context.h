@@ -56,6 +56,7 @@ struct Context {
 
   std::vector<ir::Loc> places;
   std::set<std::string> written_buffers;  ///< names of members that some function writes
+  int64_t truths = 0;                     ///< conditions on counts of the run, which are numbered
 
  private:
   std::map<std::string, std::string> records_;   ///< type text -> struct

@@ -51,6 +51,7 @@ void FunctionEmitter::name_params(cpp::Function& out) {
   size_t first = 0;
   const auto& params = function_.body.params;
   if (!function_.owner.empty()) {
+    if (!is_static(function_.role)) self_ = params[first];
     values_[params[first++]] = cpp::name("this");
     if (is_static(function_.role)) {
       const cpp::Type self = cpp::pointer(cpp::constant(cpp::plain(cx_.struct_name(function_.owner))));

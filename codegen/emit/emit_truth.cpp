@@ -1,4 +1,5 @@
-// Conditions on counts of the run, `global_step % 10 == 0`: a plan holds while they stay as they are, whatever the counts are.
+// Conditions on counts of the run, `global_step % 10 == 0`: a plan holds while they stay as they are, whatever the counts are. They are written as functions that a
+// plan can ask again, of the run and the object alone.
 
 #include <algorithm>
 
@@ -37,11 +38,12 @@ bool FunctionEmitter::is_of_counts(ValueId id, int& left, bool& has_count) const
   if (op == nullptr || !type(id).is_host_number()) return false;
   has_count = has_count || is_count(*op);
   if (is_count(*op) || op->kind == OpKind::ReadHparam) return true;
+  if (op->kind == OpKind::Member) return self_ && op->operands[0] == *self_;
   return (op->kind == OpKind::HostOp || op->kind == OpKind::Convert) &&
          std::ranges::all_of(op->operands, [&](ValueId operand) { return is_of_counts(operand, left, has_count); });
 }
 
-// Written out from the counts on, in a function of its own that a plan can ask again: of all that stands around it sees nothing.
+// Written out from the counts on: of the values that stand around it reads none.
 cpp::Expr FunctionEmitter::from_counts(ValueId id) {
   if (function_.values[id].constant) return use(id);
   const ir::Op& op = *definition(id);
@@ -63,8 +65,9 @@ std::optional<cpp::Expr> FunctionEmitter::truth(const ir::Op& op) {
   const cpp::Type context = cpp::const_reference(cpp::plain("ltr::Context"));
   cpp::Body body;
   body.push_back(cpp::give_back(std::move(holds)));
-  return cpp::call("ltr::read_truth", {cpp::name("cx"), cx_.location(op.loc),
-                                       cpp::lambda({{context, "cx"}}, cpp::plain("bool"), std::move(body))});
+  cpp::Expr function = cpp::lambda({{context, "cx"}}, cpp::plain("bool"), std::move(body), self_ ? "this" : "");
+  return cpp::call("ltr::read_truth", {cpp::name("cx"), cpp::integer(cx_.truths++), cx_.location(op.loc),
+                                       cpp::name(self_ ? "this" : "nullptr"), std::move(function)});
 }
 
 }  // namespace ltr::emit

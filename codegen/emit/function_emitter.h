@@ -62,7 +62,7 @@ class FunctionEmitter {
   cpp::Expr host(const ir::Op& op);
   // Conditions on counts of the run (emit_truth.cpp).
   bool is_count(const ir::Op& op) const;
-  /// Whether it is computed of counts of the run alone, hparams and constants beside them.
+  /// Whether it is computed of counts of the run, and beside them of what never changes: hparams, parameters of the object, constants.
   bool hangs_on_counts(ir::ValueId id) const;
   bool is_of_counts(ir::ValueId id, int& left, bool& has_count) const;
   cpp::Expr from_counts(ir::ValueId id);
@@ -131,7 +131,8 @@ class FunctionEmitter {
   std::unordered_map<ir::ValueId, int> use_depth_;      ///< of the region that reads it last
   std::unordered_map<ir::ValueId, std::string> owned_;  ///< tensor variables of the open region that may be reused
   int depth_ = 0;
-  bool is_in_truth_ = false;  ///< what is written is a condition on counts
+  std::optional<ir::ValueId> self_;  ///< the object whose method it is
+  bool is_in_truth_ = false;         ///< what is written is a condition on counts
   ir::Loc last_at_;
   std::vector<const ir::Op*> parents_;  ///< ops whose regions are open
   std::string collected_;               ///< the vector that a comprehension fills

@@ -61,7 +61,6 @@ const ir::ObjectInfo* Trace::find_object(std::string_view name) const {
 }
 
 // ---- places and values
-// ----------------------------------------------------------------------------------------
 
 const Known& Trace::known(ir::ValueId id, const Frame& frame) const {
   const ir::Value& value = frame.function->values[id];
@@ -126,7 +125,6 @@ Value Trace::parameter(const ir::Type& type) const {
 }
 
 // ---- functions
-// ------------------------------------------------------------------------------------------------
 
 void Trace::start_anew() {
   heap_ = {};
@@ -205,7 +203,6 @@ bool Trace::region(const ir::Region& region, Frame& frame, std::vector<Known>& y
 }
 
 // ---- regions
-// --------------------------------------------------------------------------------------------------
 
 // Where only one side updates weights, the versions after both sides are a new one, so that what
 // was computed before is stale and what was computed last on either side is not.

@@ -392,7 +392,6 @@ void Trace::look_at_randomness(const ir::Op& op, const Operands& operands, Value
 }
 
 // ---- updates
-// --------------------------------------------------------------------------------------------------
 
 std::optional<Update::Stale> Trace::stale(const Value& loss, OwnerId of) const {
   for (const auto& [path, read] : loss.paths) {

@@ -312,13 +312,13 @@ struct Completer {
   /// True if nothing else stands there.
   bool add_entry() {
     const std::string brace = cursor.braces.empty() ? "" : cursor.braces.back();
-    if (brace == "trainer" || brace == "serve") return add_settings(check::settings_of(brace)), cursor.starts_entry;
+    const std::vector<check::SettingInfo>& settings = check::settings_of(brace);
+    add_settings(settings);
     if (brace == "topology") {
-      add_settings(check::settings_of("topology"));
       if (cursor.setting == "devices") add_devices();
       if (cursor.starts_entry) add_words({"shard", "recompute", "precision"}, ItemKind::Keyword, 1);
-      return cursor.starts_entry;
     }
+    if (!settings.empty()) return cursor.starts_entry;
     if (brace == "optimizer" || brace == "group") {
       if (cursor.starts_entry) {
         // Those of a group are its rule's, too, of which most have these two.

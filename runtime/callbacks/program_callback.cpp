@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/api/error.h"
+#include "runtime/tensor/draw.h"
 #include "runtime/tensor/mode.h"
 #include "runtime/tensor/random.h"
 
@@ -46,7 +47,8 @@ void ProgramCallback::hear(Hook hook, Context& cx) {
   const ModeScope mode(false, false);
   for (Own& own : hooks_) {
     if (own.hook != hook) continue;
-    seed_random(random_key(seed_, "hook", {number_, uint64_t(hook), own.count++}));
+    // A step that it stands in draws on as if it were not there.
+    const DrawScope draws({random_key(seed_, "hook", {number_, uint64_t(hook), own.count++}), 0});
     callback_->run(own.index, cx);
   }
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "runtime/tables/precisions.h"
+
 namespace ltr::cli {
 
 namespace {
@@ -39,7 +41,7 @@ Error precision_refusal(const DeviceWish& wish, const Str& needs, const Str& val
 }
 
 void check_on_cpu(const DeviceWish& wish) {
-  if (wish.precision != "f16" && wish.precision != "tf32") return;
+  if (!needs_gpu(wish.precision)) return;
   const Str& devices = wish.typed_devices;
   const Str where = devices.empty() ? fmt::format("the topology {} runs on the CPU here", wish.topology)
                                     : devices + " is the CPU here";

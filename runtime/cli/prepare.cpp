@@ -50,7 +50,7 @@ std::vector<Str> fitting_topologies(const Program& program) {
     settings.add_defaults();
     const Str precision = show(settings.value("topology.precision"));
     const bool is_cuda = read_devices(show(settings.value("topology.devices")))->kind == "cuda";
-    if (!is_cuda && precision != "f16" && precision != "tf32") names.emplace_back(topology.name);
+    if (!is_cuda && !needs_gpu(precision)) names.emplace_back(topology.name);
   }
   return names;
 }

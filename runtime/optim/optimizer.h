@@ -90,8 +90,9 @@ class Optimizer {
   /// From now on these rates, of the groups that have weights in their order, whatever schedules and `set_rate` say.
   void set_group_rates(const std::vector<double>& rates);
 
-  /// A rate that was set, and the state of every weight that ever moved, as `opt.NAME.PATH.exp_avg`.
-  void visit(Archive& archive);
+  /// A rate that was set, a momentum that a schedule moved, and the state of every weight that ever moved, as `opt.NAME.PATH.exp_avg`;
+  /// with `keeps_gradients` those that wait for a later update, as `opt.NAME.PATH.grad`: several ranks have each their own.
+  void visit(Archive& archive, bool keeps_gradients = true);
   /// R2010 unless what the current part of `archive` kept is of this rule, and enough for it.
   void check_fits(Archive& archive);
 
@@ -125,10 +126,11 @@ class Optimizer {
     optim::TensorVec own;  ///< what of each moves here: its part where ranks divide it, undefined if it has none
     std::vector<optim::TensorVec> state;  ///< of these, one list per state name; empty until the first update
     optim::TensorVec steps;
-    std::vector<char> has_moved;  ///< weights whose state counts
-    Option<double> own_rate;      ///< in place of what its schedule says
-    std::vector<double> shares;   ///< of the rate, by weight
-    bool is_even = true;          ///< all of them are 1
+    std::vector<char> has_moved;    ///< weights whose state counts
+    Option<double> own_rate;        ///< in place of what its schedule says
+    Option<double> moved_momentum;  ///< what a schedule has made of it, which stays when the schedule is over
+    std::vector<double> shares;     ///< of the rate, by weight
+    bool is_even = true;            ///< all of them are 1
     GroupUpdate update;
   };
 
@@ -153,6 +155,8 @@ class Optimizer {
   bool asks() const;
   /// In front of the names of what is kept of the weight with this path.
   Str state_prefix(const Str& path) const { return fmt::format("opt.{}.{}.", name_, path); }
+  static void visit_momentum(Archive& archive, GroupState& group, const Str& name);
+  void visit_gradient(Archive& archive, GroupState& group, size_t i);
   void visit_states(Archive& archive, GroupState& group, size_t i);
   /// Whether a state of the weight with this path has its place here.
   bool keeps(const Str& path, const Str& state) const;

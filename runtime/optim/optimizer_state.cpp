@@ -13,6 +13,13 @@
 
 namespace ltr {
 
+namespace {
+
+/// A gradient that no update has taken yet.
+constexpr const char* kWaiting = "grad";
+
+}  // namespace
+
 Error Optimizer::misfit(const Str& what) const {
   return with_help(error_at(location_, err::checkpoint_misfit, fmt::format("the optimizer {} {}", name_, what)),
                    "resume with the optimizer that the run had, or begin a run with its weights alone: "
@@ -49,7 +56,7 @@ bool Optimizer::keeps(const Str& path, const Str& state) const {
   for (const GroupState& group : groups_) {
     if (std::ranges::find(group.paths, path) == group.paths.end()) continue;
     const std::vector<const char*> names = group.rule->kept_names();
-    return state == "step" || std::ranges::find(names, state) != names.end();
+    return state == "step" || state == kWaiting || std::ranges::find(names, state) != names.end();
   }
   return false;
 }
@@ -70,7 +77,7 @@ Str Optimizer::without_place(const Archive& archive) const {
   return text;
 }
 
-void Optimizer::visit(Archive& archive) {
+void Optimizer::visit(Archive& archive, bool keeps_gradients) {
   if (archive.is_reading()) check_fits(archive);
   prepare();
   Str rules = rules_text();
@@ -78,9 +85,12 @@ void Optimizer::visit(Archive& archive) {
   double rate = fixed_rate_.value_or(NAN);
   archive.value("rate", rate);
   if (archive.is_reading() && !std::isnan(rate)) fixed_rate_ = rate;
-  for (GroupState& group : groups_) {
+  for (size_t k = 0; k < groups_.size(); k++) {
+    GroupState& group = groups_[k];
     if (group.weights.empty()) continue;
     if (group.steps.empty() && archive.is_reading()) make_state(group);
+    visit_momentum(archive, group, fmt::format("momentum.{}", k));
+    for (size_t i = 0; keeps_gradients && i < group.weights.size(); i++) visit_gradient(archive, group, i);
     group.update.divided.clear();
     if (group.steps.empty()) continue;
     for (size_t i = 0; i < group.weights.size(); i++) visit_states(archive, group, i);
@@ -93,6 +103,24 @@ void Optimizer::visit(Archive& archive) {
     archive.note(fmt::format(
         "the optimizer {} has no place any more for {}; what the checkpoint has of that is dropped", name_, dropped));
   }
+}
+
+void Optimizer::visit_momentum(Archive& archive, GroupState& group, const Str& name) {
+  if (archive.is_reading() ? !archive.has(name) : !group.moved_momentum) return;
+  double moved = group.moved_momentum.value_or(0);
+  archive.value(name, moved);
+  group.moved_momentum = moved;
+  if (double* momentum = group.rule->momentum(); momentum != nullptr) *momentum = moved;
+}
+
+// Of a step by hand, which adds up gradients over several steps.
+void Optimizer::visit_gradient(Archive& archive, GroupState& group, size_t i) {
+  const Str name = state_prefix(group.paths[i]) + kWaiting;
+  at::Tensor& gradient = group.weights[i].mutable_grad();
+  if (archive.is_reading() ? !archive.has_tensor(name) : !gradient.defined()) return;
+  at::Tensor kept = archive.is_reading() ? at::Tensor() : gradient.is_sparse() ? gradient.to_dense() : gradient;
+  archive.tensor(name, kept);
+  if (archive.is_reading()) gradient = kept.to(group.weights[i].options());
 }
 
 void Optimizer::visit_states(Archive& archive, GroupState& group, size_t i) {

@@ -53,7 +53,8 @@ void Optimizer::step(int64_t t, const at::Tensor& blocked_later) {
     const optim::Schedule* schedule = group.own_schedule ? group.own_schedule.get() : schedule_.get();
     if (schedule != nullptr && !group.own_rate) {
       const Option<double> moved = schedule->momentum(t);
-      if (double* momentum = group.rule->momentum(); moved && momentum != nullptr) *momentum = *moved;
+      if (double* momentum = group.rule->momentum(); moved && momentum != nullptr)
+        group.moved_momentum = *momentum = *moved;
     }
     const double lr = rate_of(group, t);
 

@@ -150,10 +150,11 @@ int64_t read_count(const Context& cx, int64_t Context::* field) {
   return cx.*field;
 }
 
-bool read_truth(const Context& cx, const Location& at, bool (*holds)(const Context&)) {
+bool read_truth(const Context& cx, int64_t number, const Location& at, const void* of,
+                const std::function<bool(const Context&)>& holds) {
   const bool value = holds(cx);
   if (plan::Recorder* recorder = plan::Recorder::here(); recorder != nullptr)
-    recorder->note(plan::Guard(plan::TruthRead{holds, at, value}));
+    recorder->note(plan::Guard(plan::TruthRead{number, of, at, holds, value}));
   return value;
 }
 

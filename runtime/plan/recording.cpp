@@ -59,7 +59,7 @@ Location reader_of(const Recording& recording, ValueId value) {
 bool holds(const Guard& guard, const Context& cx) {
   return std::visit(Overloaded{[&](const CountRead& one) { return cx.*one.field == one.value; },
                                [&](const PeriodRead& one) { return due(cx, one.period, one.is_end) == one.is_due; },
-                               [&](const TruthRead& one) { return one.of(cx) == one.value; }},
+                               [&](const TruthRead& one) { return one.holds(cx) == one.value; }},
                     guard);
 }
 
@@ -75,8 +75,9 @@ Str to_text(const Guard& guard) {
                    return fmt::format("every {} is {}due", one.period.to_text(), one.is_due ? "" : "not ");
                  },
                  [](const TruthRead& one) {
-                   return fmt::format("the condition of {}:{}:{} {}", one.at.file, one.at.line, one.at.column,
-                                      one.value ? "holds" : "does not");
+                   const Str place = one.at.line > 0 ? fmt::format("{}:{}:{}", one.at.file, one.at.line, one.at.column)
+                                                     : Str("the library");
+                   return fmt::format("the condition of {} {}", place, one.value ? "holds" : "does not");
                  }},
       guard);
 }

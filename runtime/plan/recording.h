@@ -31,10 +31,14 @@ struct PeriodRead {
   }
 };
 struct TruthRead {
-  bool (*of)(const Context&);
+  int64_t number;
+  const void* of;
   Location at;
+  std::function<bool(const Context&)> holds;
   bool value;
-  bool operator==(const TruthRead& other) const { return of == other.of && value == other.value; }
+  bool operator==(const TruthRead& other) const {
+    return number == other.number && of == other.of && value == other.value;
+  }
 };
 using Guard = std::variant<CountRead, PeriodRead, TruthRead>;
 /// Whether the host of `cx` would say it now.

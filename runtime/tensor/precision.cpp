@@ -17,9 +17,6 @@ thread_local at::ScalarType thread_policy = at::ScalarType::Undefined;
 // Casts of leaves, keyed by the leaf. They keep their graph, which saves no tensors, so several backwards may use it.
 thread_local std::unordered_map<c10::TensorImpl*, at::Tensor> casts;
 
-/// What stands in where there is no GPU: as narrow, or as wide.
-const char* nearest_on_cpu(const Str& name) { return name == "f16" ? "bf16" : "f32"; }
-
 }  // namespace
 
 void set_precision(const Str& name) {
@@ -31,12 +28,13 @@ void set_precision(const Str& name) {
     run_precision = {at::kFloat, at::kBFloat16, true};
   } else if (name == "bf16_pure") {
     run_precision = {at::kBFloat16, at::kBFloat16, false};
-  } else if ((name == "f16" || name == "tf32") && accelerator() == nullptr) {
+  } else if (needs_gpu(name) && accelerator() == nullptr) {
+    const char* const nearest = find_precision(name)->on_cpu;
     throw with_help(
         error_here(err::topology_unavailable,
                    fmt::format("precision {} needs a GPU, and this run computes on the CPU", name)),
         fmt::format("f64, f32, bf16 and bf16_pure are there on a CPU; {} is nearest: --set topology.precision={}",
-                    nearest_on_cpu(name), nearest_on_cpu(name)));
+                    nearest, nearest));
   } else if (name == "f16") {
     run_precision = {at::kFloat, at::kHalf, true, true};
   } else if (name == "tf32") {

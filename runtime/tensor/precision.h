@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "ltr/api.h"
+#include "runtime/tables/precisions.h"
 
 namespace ltr {
 

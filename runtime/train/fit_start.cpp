@@ -58,7 +58,8 @@ Fit::Fit(RunRequest& request)
              .left_out = cx_.left_out,
              .listeners = cx_.listeners,
              .root = request.root.state(),
-             .train_stream = train_stream_},
+             .train_stream = train_stream_,
+             .is_alone = request_.ranks.world() == 1},
       at_(state_.at),
       window_(request_, cx_, *train_step_, train_stream_, *feed_, at_),
       saver_(request_, cx_, state_, times_) {

@@ -159,39 +159,22 @@ void LogTable::settle() {
 }
 
 void LogTable::take(Cell& cell, double value, double weight) {
-  cell.step_sum += value * weight;
-  cell.step_weight += weight;
-  if (info(cell).when == LogWhen::Step) return;
-  cell.least = cell.count == 0 ? value : std::min(cell.least, value);
-  cell.most = cell.count == 0 ? value : std::max(cell.most, value);
-  cell.count++;
-  cell.weight += weight;
-  cell.sum += info(cell).reduce == Reduce::Sum ? value : value * weight;
+  const LogInfo& about = info(cell);
+  cell.window.add(value, weight, about.reduce);
+  if (about.when != LogWhen::Step) cell.epoch.add(value, weight, about.reduce);
 }
 
 void LogTable::close_window() {
   for (Cell& cell : cells_) {
-    if (info(cell).role != Role::Train || info(cell).when == LogWhen::Epoch) continue;
-    if (info(cell).when == LogWhen::Step && cell.step_weight > 0 && !cell.newest.empty()) {
-      *cell.newest.front() = cell.step_sum / cell.step_weight;
-    }
-    cell.step_sum = cell.step_weight = 0;
+    const LogInfo& about = info(cell);
+    if (about.role != Role::Train || about.when == LogWhen::Epoch) continue;
+    if (about.when == LogWhen::Step && cell.window.has_value(about.reduce) && !cell.newest.empty())
+      *cell.newest.front() = cell.window.value(about.reduce);
+    cell.window = {};
   }
 }
 
 // ---- giving out ----------------------------------------------------------------------------------------------
-
-double LogTable::reduced(const Total& total, Reduce how) {
-  switch (how) {
-    case Reduce::Sum: return total.sum;
-    case Reduce::Min: return total.least;
-    case Reduce::Max: return total.most;
-    case Reduce::Mean:
-    case Reduce::Cat:
-    case Reduce::Merge: break;
-  }
-  return total.sum / total.weight;
-}
 
 bool LogTable::has_data(const Metric& metric) const {
   return std::any_of(cells_.begin(), cells_.end(),
@@ -274,7 +257,7 @@ void LogTable::end_epoch(Role role, Named& values) {
         record(cell, metric_values(*metric, cell.newest.size(), cell.series), suffix, values);
       if (about.kind == LogKind::Image) images_.emplace_back(recorded_name(cell.series), metric_tensor(*metric));
     } else if (all[i].is_any) {
-      record(cell, {reduced(all[i], about.reduce)}, suffix, values);
+      record(cell, {all[i].tally.value(about.reduce)}, suffix, values);
     }
     forget(cell);
   }
@@ -282,8 +265,7 @@ void LogTable::end_epoch(Role role, Named& values) {
 }
 
 void LogTable::forget(Cell& cell) {
-  cell.step_sum = cell.step_weight = cell.sum = cell.weight = 0;
-  cell.count = 0;
+  cell.window = cell.epoch = {};
   cell.metric_has_data = cell.metric_in_window = false;
   cell.before.clear();
 }
@@ -367,14 +349,14 @@ void LogTable::visit(Archive& archive, size_t train_stream) {
   {
     const Archive::Part cells(archive, "cells");
     for (Cell& cell : cells_) {
-      const bool is_open = cell.count > 0 || cell.metric_has_data;
+      const bool is_open = cell.epoch.count > 0 || cell.metric_has_data;
       if (archive.is_reading() ? !archive.has(cell.series) : !is_open) continue;
       const Archive::Part part(archive, cell.series);
-      archive.value("sum", cell.sum);
-      archive.value("weight", cell.weight);
-      archive.value("least", cell.least);
-      archive.value("most", cell.most);
-      archive.value("count", cell.count);
+      archive.value("sum", cell.epoch.sum);
+      archive.value("weight", cell.epoch.weight);
+      archive.value("least", cell.epoch.least);
+      archive.value("most", cell.epoch.most);
+      archive.value("count", cell.epoch.count);
       Str member;
       for (const Model::MetricMember& one : model_.metrics) {
         if (cell.metric_has_data && &one.of(model_, int64_t(train_stream)) == cell.metric) member = one.name;
@@ -437,13 +419,7 @@ void LogTable::absorb(Archive& archive, size_t train_stream) {
   for (size_t i = 0; i < cells_.size(); i++) {
     Cell& cell = cells_[i];
     const Cell& before = own[i];
-    if (before.count > 0) {
-      cell.least = cell.count > 0 ? std::min(cell.least, before.least) : before.least;
-      cell.most = cell.count > 0 ? std::max(cell.most, before.most) : before.most;
-    }
-    cell.sum += before.sum;
-    cell.weight += before.weight;
-    cell.count += before.count;
+    cell.epoch.add(before.epoch);
     if (before.metric_has_data) {
       cell.metric = before.metric;
       cell.metric_has_data = true;

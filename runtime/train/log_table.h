@@ -1,6 +1,6 @@
 #pragma once
 
-// What `log` statements gave: values of the window, weighted means of the epoch in f64, metrics, newest values. A value
+// What `log` statements gave: values of the window and of the epoch, in f64, metrics, newest values. A value
 // stays where it was computed until somebody asks: the end of a recorded window, of an epoch, the bar, a hook.
 
 #include <cmath>
@@ -14,6 +14,7 @@
 #include "runtime/train/metric_states.h"
 #include "runtime/train/ranks.h"
 #include "runtime/train/series_name.h"
+#include "runtime/train/tally.h"
 
 namespace ltr {
 
@@ -71,13 +72,7 @@ class LogTable {
   struct Cell {
     size_t slot = 0;
     Str series;  ///< `val.acc`
-    double step_sum = 0;
-    double step_weight = 0;
-    double sum = 0;
-    double weight = 0;
-    double least = 0;
-    double most = 0;
-    int64_t count = 0;  ///< values of this epoch
+    Tally window, epoch;
     Metric* metric = nullptr;
     bool metric_has_data = false;
     bool metric_in_window = false;
@@ -117,15 +112,13 @@ class LogTable {
   struct Total {
     bool is_any = false;
     Metric* metric = nullptr;  ///< this rank's own, though it may be empty here
-    double sum = 0, weight = 0;
-    double least = INFINITY, most = -INFINITY;
+    Tally tally;
   };
   Total own_total(const Cell& cell) const;
   Total total_of(Unpacking& rank) const;
   /// By cell, the same on all ranks, in one exchange; only of `role` there is any. A rank whose records ran out joins with what
   /// an empty one has, so that none waits for it.
   std::vector<Total> totals(Role role) const;
-  static double reduced(const Total& total, Reduce how);
   /// Each state of these metrics becomes that of all ranks, by its own rule: in one exchange, however many they are.
   void join(const std::vector<Metric*>& metrics) const;
   double number_of(const Metric& metric) const;

@@ -30,16 +30,27 @@ Metric* LogTable::metric_of(double number) const {
   return &model_.metrics[size_t(place / streams_)].of(model_, place % streams_);
 }
 
+namespace {
+
+void pack_tally(Str& out, const Tally& tally) {
+  for (const double number : {tally.sum, tally.weight, tally.least, tally.most}) pack(out, number);
+  pack(out, tally.count);
+}
+
+Tally tally_of(Unpacking& rank) {
+  Tally tally;
+  for (double* number : {&tally.sum, &tally.weight, &tally.least, &tally.most}) *number = rank.real();
+  tally.count = rank.number();
+  return tally;
+}
+
+}  // namespace
+
 LogTable::Total LogTable::own_total(const Cell& cell) const {
   Total total;
-  total.is_any = cell.metric_has_data || cell.count > 0;
+  total.is_any = cell.metric_has_data || cell.epoch.count > 0;
   total.metric = cell.metric_has_data ? cell.metric : nullptr;
-  total.sum = cell.sum;
-  total.weight = cell.weight;
-  if (cell.count > 0) {
-    total.least = cell.least;
-    total.most = cell.most;
-  }
+  total.tally = cell.epoch;
   return total;
 }
 
@@ -48,7 +59,7 @@ LogTable::Total LogTable::total_of(Unpacking& rank) const {
   Total total;
   total.is_any = what != kNothing;
   total.metric = what >= kFirstMetric ? metric_of(what) : nullptr;
-  for (double* number : {&total.sum, &total.weight, &total.least, &total.most}) *number = rank.real();
+  total.tally = tally_of(rank);
   return total;
 }
 
@@ -61,7 +72,7 @@ std::vector<LogTable::Total> LogTable::totals(Role role) const {
   Str own;
   for (const Total& one : all) {
     pack(own, one.metric != nullptr ? number_of(*one.metric) : one.is_any ? kValue : kNothing);
-    for (const double number : {one.sum, one.weight, one.least, one.most}) pack(own, number);
+    pack_tally(own, one.tally);
   }
   const std::vector<Str> texts = ranks_.texts(own);
   std::vector<Unpacking> ranks(texts.begin(), texts.end());
@@ -71,10 +82,7 @@ std::vector<LogTable::Total> LogTable::totals(Role role) const {
       const Total other = total_of(ranks[rank]);
       one.is_any = one.is_any || other.is_any;
       if (other.metric != nullptr) one.metric = other.metric;
-      one.sum += other.sum;
-      one.weight += other.weight;
-      one.least = std::min(one.least, other.least);
-      one.most = std::max(one.most, other.most);
+      one.tally.add(other.tally);
     }
   }
   return all;
@@ -119,19 +127,16 @@ at::Tensor LogTable::added(const Cell& cell, const Metric::State& state, size_t 
   return now;
 }
 
-/// Of every cell that is recorded by step: nothing, a sum and its weight, or a metric and what was added to its states.
+/// Of every cell that is recorded by step: nothing, its numbers, or a metric and what was added to its states.
 Str LogTable::packed_window() const {
   Str out;
   for (const Cell& cell : cells_) {
     const bool is_due =
         info(cell).role == Role::Train && info(cell).when != LogWhen::Epoch && is_recorded_kind(info(cell).kind);
     const bool has_metric = is_due && cell.metric != nullptr && cell.metric_in_window;
-    const bool has_value = is_due && cell.metric == nullptr && cell.step_weight > 0;
+    const bool has_value = is_due && cell.metric == nullptr && cell.window.count > 0;
     pack(out, int64_t(has_metric ? number_of(*cell.metric) : has_value ? kValue : kNothing));
-    if (has_value) {
-      pack(out, cell.step_sum);
-      pack(out, cell.step_weight);
-    }
+    if (has_value) pack_tally(out, cell.window);
     if (!has_metric) continue;
     const std::vector<Metric::State> states = cell.metric->states();
     for (size_t i = 0; i < states.size(); i++) pack(out, added(cell, states[i], i));
@@ -155,14 +160,13 @@ std::vector<std::pair<size_t, std::vector<double>>> LogTable::window_values() {
   std::vector<Unpacking> ranks(texts.begin(), texts.end());
   std::vector<std::pair<size_t, std::vector<double>>> values;
   for (size_t i = 0; i < cells_.size(); i++) {
-    double sum = 0, weight = 0;
+    Tally all;
     Metric* metric = nullptr;
     std::vector<MetricStates> parts;  // what each rank added
     for (Unpacking& rank : ranks) {
       const auto what = double(rank.number());
       if (what == kValue) {
-        sum += rank.real();
-        weight += rank.real();
+        all.add(tally_of(rank));
       } else if (what >= kFirstMetric) {
         metric = metric_of(what);
         parts.push_back(unpacked(rank, *metric));
@@ -170,8 +174,8 @@ std::vector<std::pair<size_t, std::vector<double>>> LogTable::window_values() {
     }
     if (metric != nullptr) {
       values.emplace_back(i, guarded([&] { return values_with(cells_[i], *metric, joined(*metric, parts)); }));
-    } else if (weight > 0) {
-      values.emplace_back(i, std::vector<double>{sum / weight});
+    } else if (const Reduce how = info(cells_[i]).reduce; all.has_value(how)) {
+      values.emplace_back(i, std::vector<double>{all.value(how)});
     }
   }
   return values;

@@ -60,7 +60,7 @@ Str form_of(const Str& key, const std::vector<plan::Guard>& guards) {
       form += fmt::format(" {}{}={}", period->is_end ? "end " : "", period->period.to_text(), period->is_due);
     } else {
       const auto& truth = std::get<plan::TruthRead>(guard);
-      form += fmt::format(" {}:{}={}", truth.at.line, truth.at.column, truth.value);
+      form += fmt::format(" {}={}", truth.number, truth.value);
     }
   }
   return form;

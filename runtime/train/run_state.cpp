@@ -50,7 +50,7 @@ void RunState::visit(Archive& archive) {
       continue;
     }
     const Archive::Part own(archive, optimizer->name());
-    optimizer->visit(archive);
+    optimizer->visit(archive, is_alone);
   }
 }
 

@@ -85,6 +85,7 @@ struct RunState {
   Listeners& listeners;
   RootState& root;  ///< its optimizers
   size_t train_stream;
+  bool is_alone;  ///< one process
 
   void visit(Archive& archive);
 };

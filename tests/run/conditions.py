@@ -16,7 +16,7 @@ data Points() {
   fn point(s: {i: int}) -> {x: float[4], y: float} = (x = stack([sin(0.3 * s.i), cos(0.7 * s.i), sin(1.1 * s.i), 0.5]), y = sin(0.1 * s.i))
   train = synthetic(40, point) |> collate(8)
 }
-model Net() {
+model Net(warm: int) {
   net = [Linear(4, 8), relu, Linear(8, 1)]
   optimizer opt = SGD(net.weights, lr = 0.05)
   step train[B](x: float[B, 4], y: float[B]) {
@@ -30,34 +30,35 @@ model Net() {
     log loss
   }
 }
-experiment conditions { data = Points(), model = Net(), trainer { epochs = 14, log_every = 1 } }
+experiment conditions { data = Points(), model = Net(warm), trainer { epochs = 14, log_every = 1 }, loggers { Csv() } }
 """
 # Twenty factors, of 25 steps each.
 ANNEALED = PROGRAM.replace("synthetic(40, point)", "synthetic(200, point)").replace("epochs = 14", "epochs = 20") \
-    .replace("minimize (if global_step < warm * 4 then 0.5 else 1.0) * loss", "minimize loss + min(1.0, epoch / 30) * p.abs().mean()")
+    .replace("minimize (if global_step < warm * 4 then 0.5 else 1.0) * loss", "minimize loss + min(1.0, 0.03 * epoch) * p.abs().mean()")
 # Relative, in f32.
 TOLERANCE = 1e-5
 
 
 def main():
-    with scratch() as folder:
+    with scratch() as place:
+        folder = pathlib.Path(place)
         for title, text in (("conditions", PROGRAM), ("annealed", ANNEALED)):
             source = folder / f"{title}.ltr"
             source.write_text(text)
             program = build(source, folder)
             found = {}
             for backend in ("torch", "native"):
-                result = fit(program, folder / title / backend, "--backend", backend)
+                result = fit(program, folder / f"{title}-runs" / backend, "--backend", backend)
                 check(f"{title}: {backend} runs to its end", result.returncode == 0, result.text)
-                found[backend] = rows(folder / title / backend)
+                found[backend] = rows(folder / f"{title}-runs" / backend)
             check(f"{title}: as op by op", farthest(found["torch"], found["native"]) < TOLERANCE, farthest(found["torch"], found["native"]))
             plan = run(program, "describe", "--plan").text
             check(f"{title}: what it hangs on is said", f"the condition of {source}:" in plan and "global_step =" not in plan, plan)
-            out = folder / title / "stopped"
+            out = folder / f"{title}-runs" / "stopped"
             fit(program, out, "--backend", "native", "--epochs", 11)
             result = fit(program, out, "--backend", "native", "--resume", newest(out))
             check(f"{title}: stopped and gone on with it is the same bits", result.returncode == 0 and
-                  result_of(newest(out)) == result_of(newest(folder / title / "native")), result.text)
+                  result_of(newest(out)) == result_of(newest(folder / f"{title}-runs" / "native")), result.text)
     finish()
 
 

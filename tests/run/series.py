@@ -76,6 +76,28 @@ experiment named {
 }
 """
 
+# What a window of several batches logs is joined as an epoch's is.
+WINDOWS = """ltr 1
+data Points() {
+  batch[B] { x: float[B] }
+  train = range(4) |> map(r => (x = 1.0 * r.i)) |> collate(1)
+}
+model Net() {
+  weight w: float[] = ones()
+  optimizer opt = SGD(w, lr = 0.001)
+  step train[B](x: float[B]) {
+    minimize mean(x) * w
+    s = sum(x)
+    log s reduce sum
+    log top = s reduce max
+    log low = s on both reduce min
+    log all = s on both reduce sum
+    log middle = s
+  }
+}
+experiment windows { data = Points(), model = Net(), trainer { epochs = 1, log_every = 1, accumulate = 2 }, loggers { Csv() } }
+"""
+
 
 def prints(result):
     events = [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
@@ -96,6 +118,16 @@ with scratch() as place:
     check("one stream that has a name is called by it", result.returncode == 0 and "val/clean/loss" in row and "loss true" in result.text, result.text)
     check("two branches log one series", header.count("val/clean/seen") == 1 and float(row["val/clean/seen"]) == 1 + 50 and
           header.count("val/clean/size") == 1 and float(row["val/clean/size"]) == 4, header + rows[-1])
+
+    (folder / "windows.ltr").write_text(WINDOWS)
+    for backend in ("native", "torch"):
+        out = folder / f"windows-{backend}"
+        result = fit(build(folder / "windows.ltr", folder), out, "--backend", backend)
+        header, *rows = [line.split(",") for line in (newest(out) / "metrics.csv").read_text().splitlines()]
+        column = {name: [float(row[header.index(f"train/{name}")]) for row in rows if row[header.index(f"train/{name}")]]
+                  for name in ("s", "top", "low_step", "low_epoch", "all_step", "all_epoch", "middle")}
+        check(f"{backend}: windows are reduced as their epoch is", column == {
+            "s": [1, 5], "top": [1, 3], "low_step": [0, 2], "low_epoch": [0], "all_step": [1, 5], "all_epoch": [6], "middle": [0.5, 2.5]}, column)
 
     (folder / "unknown.ltr").write_text(PROGRAM.replace("CALLBACKS", "EarlyStop(monitor = val.nothing)"))
     told = run(LTRC, "check", folder / "unknown.ltr").text

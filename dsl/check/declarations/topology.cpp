@@ -116,7 +116,7 @@ class TopologyChecker {
   }
 
   void suggest(diagnostics::Diagnostic diagnostic, const ast::Name& name, const std::vector<std::string>& known) {
-    if (const auto near = diagnostics::suggest(name.text, known)) add_near(diagnostic, name.text, name.span, *near);
+    if (!did_you_mean(diagnostic, name.text, name.span, known)) note_there_are(diagnostic, known);
     cx_.report(std::move(diagnostic));
   }
 
@@ -438,10 +438,9 @@ class TopologyChecker {
     }
   }
 
-  /// f16 needs loss scaling, and tf32 its own units: neither is there on a CPU.
   void check_available(const ast::Expr& written, const std::string& precision) {
     const ast::Setting* devices = setting("devices");
-    if (devices == nullptr || (precision != "f16" && precision != "tf32")) return;
+    if (devices == nullptr || !needs_gpu(precision)) return;
     const SettingValue* kind = typed("devices");
     if (kind == nullptr || !text_of(kind->value).starts_with("cpu")) return;
     // The setting that stands later is the one to change.
@@ -450,7 +449,7 @@ class TopologyChecker {
     diagnostics::Diagnostic diagnostic =
         diag::precision_unavailable(is_later ? devices->value.span : written.span, precision, "a CPU");
     diagnostic.label(is_later ? written.span : devices->value.span, "with this")
-        .help("`precision = {}` is there on a CPU", precision == "f16" ? "bf16" : "f32");
+        .help("`precision = {}` is there on a CPU", find_precision(precision)->on_cpu);
     cx_.report(std::move(diagnostic));
   }
 

@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <set>
 
 #include "dsl/check/experiment/wired.h"
+#include "dsl/check/expressions/expressions.h"
+#include "dsl/check/scope/scope.h"
 #include "dsl/check/walk.h"
 
 namespace ltr::check {
@@ -27,6 +30,7 @@ class BlocksOf {
   }
 
   bool may_have(const std::string& name) const { return is_open_ || names_.contains(name); }
+  std::vector<std::string> names() const { return {names_.begin(), names_.end()}; }
 
  private:
   const Program& program_;
@@ -47,8 +51,10 @@ void check_divided_blocks(Context& cx, const Experiment& experiment) {
   const auto check_name = [&](const ExprView& one) {
     const std::string name = text_of(one);
     if (name.empty() || blocks.may_have(name)) return;
-    cx.report(diag::unknown_block(one.span, name)
-                  .label(model.span, "`{}` is the model of `{}`", model.name, experiment.name));
+    diagnostics::Diagnostic diagnostic = diag::unknown_block(one.span, name);
+    diagnostic.label(model.span, "`{}` is the model of `{}`", model.name, experiment.name);
+    note_there_are(diagnostic, blocks.names());
+    cx.report(std::move(diagnostic));
   };
   for (const SettingValue& setting : topology->settings) {
     if (setting.path == "shard.weights") check_name(setting.value);

@@ -6,6 +6,7 @@
 // `ltr::main` are in program.h.
 
 #include <atomic>
+#include <functional>
 #include <memory>
 
 #include "ltr/arithmetic.h"
@@ -15,7 +16,6 @@
 namespace ltr {
 
 // ---- host values that settings hold
-// -------------------------------------------------------------------------
 
 struct Argument;
 
@@ -117,7 +117,6 @@ class Text {
 };
 
 // ---- blocks
-// --------------------------------------------------------------------------------------------------
 
 /// One trained tensor and its path, `body.3.attn.qkv.weight`.
 struct Weight {
@@ -323,7 +322,6 @@ std::vector<T> slice_list(const std::vector<T>& list, Option<int64_t> first, Opt
 }
 
 // ---- metrics
-// -------------------------------------------------------------------------------------------------
 
 enum class Reduce : uint8_t { Mean, Sum, Min, Max, Cat, Merge };
 
@@ -351,7 +349,6 @@ class LTR_EXPORT Metric {
 };
 
 // ---- steps and hooks
-// -----------------------------------------------------------------------------------------
 
 /// One result of `step predict`: its name, "prediction" where it has none of its own, and the values, records first.
 struct Output {
@@ -427,8 +424,9 @@ class LTR_EXPORT Context {
 /// A count of the run, as `epoch` in a step reads it.
 LTR_EXPORT int64_t read_count(const Context& cx, int64_t Context::* field);
 /// Whether a condition on counts of the run holds, such as `global_step % 10 == 0`. In a step it is what a plan hangs on, and not the
-/// counts themselves.
-LTR_EXPORT bool read_truth(const Context& cx, const Location& at, bool (*holds)(const Context&));
+/// counts themselves. `number` is the condition's own in the program; `of` is the object that it reads, if it does.
+LTR_EXPORT bool read_truth(const Context& cx, int64_t number, const Location& at, const void* of,
+                           const std::function<bool(const Context&)>& holds);
 /// `batch.NAME` and `output.NAME` in the hooks of a batch; R1006 where this batch has none.
 LTR_EXPORT Tensor batch_field(const Context& cx, const char* name);
 LTR_EXPORT Tensor output_field(const Context& cx, const char* name);

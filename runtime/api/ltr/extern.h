@@ -27,7 +27,6 @@ LTR_OPERATOR(>=, ge)
 inline Tensor operator-(const Tensor& x) { return neg(x); }
 
 // ---- elements
-// ------------------------------------------------------------------------------------------------
 // A tensor made here has no history: a function that works on elements needs a `backward`.
 
 /// A tensor whose elements are not set, on the device of `like`.

@@ -59,7 +59,6 @@ Function* on_device(const char* name, const char* file, Function* on_cpu, Functi
 }
 
 // ---- with a gradient of its own
-// ------------------------------------------------------------------------------
 
 struct Pair {
   const char* name;

@@ -56,26 +56,22 @@ void mse(Step& s) {
   if (s.wants(0)) s.give(0, slope);
   if (s.wants(1)) s.give(1, -slope);
 }
-void l1(Step& s) {
-  const Term slope = (s.in(0) - s.in(1)).call(Op::sign) * each(s, 2, s.in(0));
+void absolute(Step& s, size_t reduction) {
+  const Term slope = (s.in(0) - s.in(1)).call(Op::sign) * each(s, reduction, s.in(0));
   if (s.wants(0)) s.give(0, slope);
   if (s.wants(1)) s.give(1, -slope);
 }
+void l1(Step& s) { absolute(s, 2); }
 /// A square within `delta`, straight beyond; its slope is `scale` at the end of the square.
 void bent(Step& s, double delta, double scale) {
   const Term slope = (s.in(0) - s.in(1)).call(Op::clamp, -delta, delta) * (scale / delta) * each(s, 3, s.in(0));
   if (s.wants(0)) s.give(0, slope);
   if (s.wants(1)) s.give(1, -slope);
 }
-/// Without a square LibTorch goes down from both sides where they are equal.
 void smooth_l1(Step& s) {
-  if (s.host<double>(2) > 0) return bent(s, s.host<double>(2), 1);
-  const Term share = each(s, 3, s.in(0));
-  const auto slope = [&](const Term& difference) {
-    return choose(difference.call_as(Op::gt_number, DType::Bool, 0), share, -share);
-  };
-  if (s.wants(0)) s.give(0, slope(s.in(0) - s.in(1)));
-  if (s.wants(1)) s.give(1, slope(s.in(1) - s.in(0)));
+  const double beta = s.host<double>(2);
+  if (beta > 0) return bent(s, beta, 1);
+  absolute(s, 3);
 }
 void huber(Step& s) { bent(s, s.host<double>(2), s.host<double>(2)); }
 

@@ -158,6 +158,8 @@ Tensor l1(const Tensor& x, const Tensor& target, const Str& reduction) {
 }
 
 Tensor smooth_l1(const Tensor& x, const Tensor& target, double beta, const Str& reduction) {
+  // As PyTorch's: LibTorch's own has another slope where both are equal.
+  if (beta == 0) return l1(x, target, reduction);
   return guarded([&] {
     check_same(In(x), In(target));
     return give(at::smooth_l1_loss(wide_aten(x), wide_aten(target), reduction_of(reduction), beta));
