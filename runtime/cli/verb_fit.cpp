@@ -318,7 +318,6 @@ class FitVerb {
   /// Everything is accepted: from here on the run's files are written. A resume that is refused has changed none of them.
   void begin_record(const Str& block) {
     const Str& dir = folder_->path();
-    link_checkpoints(dir, start_.experiment->name, start_.settings.callbacks());
     std::error_code ignored;
     fs::remove(dir + "/DONE", ignored);
     write_run_file(dir + "/config.json", start_.settings.to_json());
@@ -338,7 +337,10 @@ class FitVerb {
     write_record();
     const loggers::Warn warn = [this](const Str& text) { progress_->warning(text); };
     const loggers::LoggerSetup setup{dir, resume_.step, logged_hparams(start_.settings), start_.experiment->name, warn};
-    recorder_ = std::make_unique<loggers::Recorder>(loggers::make_loggers(start_.settings.loggers(), setup), warn);
+    auto recorder = std::make_unique<loggers::Recorder>(loggers::make_loggers(start_.settings.loggers(), setup), warn);
+    // The last that may be refused: it may make folders elsewhere.
+    link_checkpoints(dir, start_.experiment->name, start_.settings.callbacks());
+    recorder_ = std::move(recorder);
     recorder_->event(std::max(resume_.step, int64_t(0)), resume_.step >= 0 ? "resume" : "start",
                      resume_.step >= 0
                          ? "\"checkpoint\":" + doors::json_string(fs::path(resume_.checkpoint).filename().string())
