@@ -85,7 +85,7 @@ struct Type {
   std::vector<Dim> dims;             ///< Tensor, Texts, MetricValue
   std::vector<TypeField> fields;  ///< Record, Stream: named; Tuple, List: elements; Option: one; Function: its params
   std::vector<std::string> choices;  ///< OneOf
-  std::optional<Polynomial> value;   ///< Int: its value as a dim, if it is one; List with `uniform`: its length
+  std::optional<Polynomial> value;   ///< Int, Bool (1 or 0): its value as a dim; List with `uniform`: its length
   bool uniform = false;              ///< List: `fields` has one element type for all, and `value` is the length
   bool has_vocab = false;            ///< Stream: of characters, whose number is known at start
   bool gives_each = false;           ///< Metric: built with `average = none`, it gives what `compute_each` says

@@ -181,6 +181,10 @@ void Machine::bind(const Type& type, const Value& value, Sizes& sizes) const {
       if (type.value && type.value->single_atom() && value.kind == Value::Kind::Int)
         sizes.atoms[*type.value->single_atom()] = value.whole;
       return;
+    case Kind::Bool:
+      if (type.value && type.value->single_atom() && value.kind == Value::Kind::Bool)
+        sizes.atoms[*type.value->single_atom()] = value.whole != 0 ? 1 : 0;
+      return;
     case Kind::Option: return bind(type.fields[0].type, value, sizes);
     case Kind::Record:
       for (const check::TypeField& field : type.fields) {

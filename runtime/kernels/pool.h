@@ -7,9 +7,9 @@
 
 namespace ltr::kernels {
 
-/// Places [begin, end) of an axis.
+/// Places [begin, end) of an axis, and how many count in a mean of them: those of a border may, too.
 struct Range {
-  int64_t begin = 0, end = 0;
+  int64_t begin = 0, end = 0, counted = 0;
 };
 
 /// Where windows lie on planes of [height, width]; a result is there for each pair of a range of rows and one of columns.
@@ -20,7 +20,6 @@ struct Windows {
   int64_t row_count = 0;
   const Range* columns = nullptr;
   int64_t column_count = 0;
-  float area = 0;          ///< that sums are divided by; 0: the elements of the window
   bool are_pairs = false;  ///< ranges are 2 places, one behind the other, on both axes
   /// Where ranges of columns are so many places every 1 or 2, the first of them `front` before the plane; else 0.
   int64_t reach = 0, every = 0, front = 0;

@@ -99,18 +99,18 @@ TEST_CASE("gradients of products are autograd's") {
   compare({"conv_transpose2d", {{{2, 4, 3, 4}}, {{4, 2, 3, 3}}, {{4}}}, [](const Tensors& x) {
              return conv_transpose2d(x[0], x[1], x[2], {2, 2}, {1, 1}, {1, 1}, 2, {1, 1});
            }});
-  compare({"max_pool", {{{2, 3, 7}}}, [](const Tensors& x) { return square(max_pool1d(x[0], 3, 2, 1)); }});
+  compare({"max_pool", {{{2, 3, 7}}}, [](const Tensors& x) { return square(max_pool1d(x[0], 3, 2, 1, 1, false)); }});
   compare({"max_pool2d", {{{2, 3, 7, 6}}}, [](const Tensors& x) {
-             return square(max_pool2d(x[0], {2, 3}, {2, 1}, {0, 1}));
+             return square(max_pool2d(x[0], {2, 3}, {2, 1}, {0, 1}, {1, 1}, false));
            }});
   compare({"max_pool2d of equal ones", {{{2, 3, 7, 6}, -2, 2}}, [](const Tensors& x) {
-             return add(square(max_pool2d(round(x[0]), {2, 2}, {2, 2}, {0, 0})),
-                        max_pool2d(x[0], {2, 2}, {2, 2}, {0, 0}));
+             return add(square(max_pool2d(round(x[0]), {2, 2}, {2, 2}, {0, 0}, {1, 1}, false)),
+                        max_pool2d(x[0], {2, 2}, {2, 2}, {0, 0}, {1, 1}, false));
            }});
   for (const int64_t width : {2, 4, 9, 11, 26, 35, 70}) {
     compare({"max_pool2d of squares", {{{2, 2, 5, width}, -2, 2}}, [](const Tensors& x) {
                const Tensor ties = mul(x[0], gt(x[0], Scalar(0.0)));  // half of it is equal
-               return square(max_pool2d(ties, {2, 2}, {2, 2}, {0, 0}));
+               return square(max_pool2d(ties, {2, 2}, {2, 2}, {0, 0}, {1, 1}, false));
              }});
   }
   // Windows by vectors: lines longer than one, every column or every second.
@@ -119,28 +119,59 @@ TEST_CASE("gradients of products are autograd's") {
       for (const int64_t reach : {1, 2, 3, 5}) {
         compare({"max_pool2d of lines", {{{2, 2, 7, width}, -2, 2}}, [=](const Tensors& x) {
                    const Tensor ties = mul(x[0], gt(x[0], Scalar(0.0)));
-                   return square(max_pool2d(ties, {3, reach}, {2, stride}, {1, reach / 2}));
+                   return square(max_pool2d(ties, {3, reach}, {2, stride}, {1, reach / 2}, {1, 1}, false));
                  }});
       }
     }
   }
   compare({"max_pool2d with borders", {{{2, 3, 7, 6}}}, [](const Tensors& x) {
-             return square(max_pool2d(x[0], {3, 3}, {2, 2}, {1, 1}));
+             return square(max_pool2d(x[0], {3, 3}, {2, 2}, {1, 1}, {1, 1}, false));
            }});
-  compare({"max_pool1d of pairs", {{{3, 2, 9}}}, [](const Tensors& x) { return square(max_pool1d(x[0], 2, 2, 0)); }});
-  compare({"avg_pool", {{{2, 3, 7}}}, [](const Tensors& x) { return square(avg_pool1d(x[0], 3, 2, 1)); }});
+  compare({"max_pool1d of pairs", {{{3, 2, 9}}}, [](const Tensors& x) {
+             return square(max_pool1d(x[0], 2, 2, 0, 1, false));
+           }});
+  compare({"avg_pool", {{{2, 3, 7}}}, [](const Tensors& x) { return square(avg_pool1d(x[0], 3, 2, 1, true, false)); }});
   compare({"avg_pool2d", {{{2, 3, 7, 6}}}, [](const Tensors& x) {
-             return square(avg_pool2d(x[0], {2, 3}, {2, 1}, {1, 0}));
+             return square(avg_pool2d(x[0], {2, 3}, {2, 1}, {1, 0}, true, false));
            }});
   compare({"adaptive_avg_pool", {{{2, 3, 7}}}, [](const Tensors& x) { return square(adaptive_avg_pool1d(x[0], 3)); }});
   compare({"avg_pool2d of squares", {{{2, 3, 8, 40}}}, [](const Tensors& x) {
-             return square(avg_pool2d(x[0], {2, 2}, {2, 2}, {0, 0}));
+             return square(avg_pool2d(x[0], {2, 2}, {2, 2}, {0, 0}, true, false));
            }});
   compare({"adaptive_avg_pool2d of all", {{{2, 3, 7, 37}}}, [](const Tensors& x) {
              return square(adaptive_avg_pool2d(x[0], {1, 1}));
            }});
   compare({"adaptive_avg_pool2d of more", {{{2, 3, 3, 4}}}, [](const Tensors& x) {
              return square(adaptive_avg_pool2d(x[0], {5, 4}));
+           }});
+  // Windows beyond the end, elements that lie apart, borders that do not count.
+  for (const int64_t width : {6, 7, 11, 34, 71}) {
+    for (const int64_t stride : {2, 3}) {
+      compare({"max_pool2d that rounds up", {{{2, 2, 8, width}, -2, 2}}, [=](const Tensors& x) {
+                 const Tensor ties = mul(x[0], gt(x[0], Scalar(0.0)));
+                 return square(max_pool2d(ties, {3, 2}, {2, stride}, {1, 1}, {1, 1}, true));
+               }});
+      for (const bool counts : {true, false}) {
+        compare({"avg_pool2d that rounds up", {{{2, 2, 8, width}}}, [=](const Tensors& x) {
+                   return square(avg_pool2d(x[0], {3, 2}, {2, stride}, {1, 1}, counts, true));
+                 }});
+        compare({"avg_pool1d that rounds up", {{{2, 3, width}}}, [=](const Tensors& x) {
+                   return square(avg_pool1d(x[0], 4, stride, 2, counts, true));
+                 }});
+      }
+    }
+    compare({"max_pool1d that rounds up", {{{2, 3, width}}}, [](const Tensors& x) {
+               return square(max_pool1d(x[0], 2, 2, 0, 1, true));
+             }});
+    compare({"max_pool2d with gaps", {{{2, 2, 8, width}}}, [](const Tensors& x) {
+               return square(max_pool2d(x[0], {2, 3}, {1, 2}, {1, 1}, {3, 2}, false));
+             }});
+    compare({"max_pool1d with gaps that rounds up", {{{2, 3, width}}}, [](const Tensors& x) {
+               return square(max_pool1d(x[0], 3, 2, 1, 2, true));
+             }});
+  }
+  compare({"avg_pool2d without its border", {{{2, 3, 7, 6}}}, [](const Tensors& x) {
+             return square(avg_pool2d(x[0], {2, 3}, {2, 1}, {1, 1}, false, false));
            }});
   compare({"adaptive_avg_pool2d", {{{2, 3, 7, 6}}}, [](const Tensors& x) {
              return square(adaptive_avg_pool2d(x[0], {3, 2}));

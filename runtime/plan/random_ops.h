@@ -401,19 +401,30 @@ inline void make_pool(RandomStep& s) {
   const Tensor x = image_of(s, is_line ? 3 : 4);
   const auto kernel_for = [&](int64_t axis) { return std::min(s.rng.from(1, 3), s.size(x, axis)); };
   const int64_t width = kernel_for(-1), stride = s.rng.from(1, 3);
+  const bool is_up = s.rng.chance(0.3), counts = s.rng.chance(0.7);
+  // Elements that lie apart as far as the axis has them.
+  const auto gap_for = [&](int64_t axis, int64_t kernel) {
+    const bool is_apart = kernel > 1 && s.rng.chance(0.2);
+    return is_apart ? std::max<int64_t>((s.size(x, axis) - 1) / (kernel - 1), 1) : int64_t(1);
+  };
   if (is_line) {
     switch (s.rng.from(0, 2)) {
-      case 0: return s.keep(max_pool1d(x, width, stride, s.rng.from(0, width / 2)));
-      case 1: return s.keep(avg_pool1d(x, width, stride, s.rng.from(0, width / 2)));
+      case 0: return s.keep(max_pool1d(x, width, stride, s.rng.from(0, width / 2), gap_for(-1, width), is_up));
+      case 1: return s.keep(avg_pool1d(x, width, stride, s.rng.from(0, width / 2), counts, is_up));
       default: return s.keep(adaptive_avg_pool1d(x, s.rng.from(1, 6)));
     }
   }
   const int64_t height = kernel_for(-2);
   const Ints padding{s.rng.from(0, height / 2), s.rng.from(0, width / 2)};
   switch (s.rng.from(0, 4)) {
-    case 0: return s.keep(max_pool2d(x, {height, width}, {stride, s.rng.from(1, 2)}, padding));
-    case 1: return s.keep(std::min(s.size(x, -1), s.size(x, -2)) < 2 ? relu(x) : max_pool2d(x, {2, 2}, {2, 2}, {0, 0}));
-    case 2: return s.keep(avg_pool2d(x, {height, width}, {stride, stride}, padding));
+    case 0: {
+      const Ints gaps{gap_for(-2, height), gap_for(-1, width)};
+      return s.keep(max_pool2d(x, {height, width}, {stride, s.rng.from(1, 2)}, padding, gaps, is_up));
+    }
+    case 1:
+      if (std::min(s.size(x, -1), s.size(x, -2)) < 2) return s.keep(relu(x));
+      return s.keep(max_pool2d(x, {2, 2}, {2, 2}, {0, 0}, {1, 1}, is_up));
+    case 2: return s.keep(avg_pool2d(x, {height, width}, {stride, stride}, padding, counts, is_up));
     case 3: return s.keep(adaptive_avg_pool2d(x, {s.rng.from(1, 5), s.rng.from(1, 5)}));
     default: return s.keep(dropout2d(x, 0.3));
   }

@@ -386,6 +386,26 @@ for how in ("mean", "sum", "none"):
     row(f"jaccard(sigmoid(x), abs({Y_TEXT}), smooth = 0.1, reduction = {how})", ROWS,
         lambda x, how=how: overlaps(x, how, lambda hit, wrong, missed: (hit + 0.1) / (hit + wrong + missed + 0.1)))
 
+# Windows that reach beyond the end, whose elements lie apart, or whose border does not count.
+for call, like in (("max_pool1d(x, 2, ceil_mode = true)", lambda x: F.max_pool1d(x, 2, ceil_mode=True)),
+                   ("max_pool1d(x, 3, stride = 2, padding = 1, dilation = 2)", lambda x: F.max_pool1d(x, 3, 2, 1, 2)),
+                   ("avg_pool1d(x, 3, stride = 2, padding = 1, ceil_mode = true)", lambda x: F.avg_pool1d(x, 3, 2, 1, True)),
+                   ("avg_pool1d(x, 3, stride = 3, padding = 1, count_include_pad = false, ceil_mode = true)", lambda x: F.avg_pool1d(x, 3, 3, 1, True, False)),
+                   ("MaxPool1d(3, stride = 2, dilation = 2, ceil_mode = true)(x)", nn.MaxPool1d(3, 2, 0, 2, ceil_mode=True))):
+    row(call, LINE, like)
+for call, like in (("max_pool2d(x, (2, 3), stride = 2, padding = 1, dilation = (2, 1))", lambda x: F.max_pool2d(x, (2, 3), 2, 1, (2, 1))),
+                   ("max_pool2d(x, 2, stride = 3, padding = 1, ceil_mode = true)", lambda x: F.max_pool2d(x, 2, 3, 1, ceil_mode=True)),
+                   ("avg_pool2d(x, 2, stride = (3, 2), padding = 1, ceil_mode = true)", lambda x: F.avg_pool2d(x, 2, (3, 2), 1, True)),
+                   ("avg_pool2d(x, (3, 2), stride = 2, padding = (1, 0), count_include_pad = false)", lambda x: F.avg_pool2d(x, (3, 2), 2, (1, 0), False, False)),
+                   ("MaxPool2d(2, dilation = 2, ceil_mode = true)(x)", nn.MaxPool2d(2, dilation=2, ceil_mode=True)),
+                   ("AvgPool2d(3, stride = 2, count_include_pad = false, ceil_mode = true)(x)", nn.AvgPool2d(3, 2, 0, True, False))):
+    row(call, IMAGE, like)
+for call, like in (("max_pool3d(x, 2, dilation = (1, 2, 1), ceil_mode = true)", lambda x: F.max_pool3d(x, 2, dilation=(1, 2, 1), ceil_mode=True)),
+                   ("avg_pool3d(x, 2, stride = 3, padding = 1, count_include_pad = false, ceil_mode = true)", lambda x: F.avg_pool3d(x, 2, 3, 1, True, False)),
+                   ("MaxPool3d(2, dilation = 2)(x)", nn.MaxPool3d(2, dilation=2)),
+                   ("AvgPool3d((2, 3, 2), stride = 2, ceil_mode = true)(x)", nn.AvgPool3d((2, 3, 2), 2, ceil_mode=True))):
+    row(call, VOLUME, like)
+
 
 # Initial values, which are drawn: their spread, and where they end. Torch's trunc_normal_ ends at numbers, not at deviations.
 INITS = []

@@ -11,7 +11,9 @@ FnInfo& fn_of(Context& cx, const Symbol& symbol);
 FnInfo& fn_of(Context& cx, library::Id id);
 ObjectInfo& object_of(Context& cx, const Symbol& symbol);
 void check_body_of(Context& cx, FnInfo& fn);
-std::vector<ParamInfo> check_params(Context& cx, const std::vector<ast::Param>& params, Scope& scope);
+/// `read_by`: the functions whose results may hang on them.
+std::vector<ParamInfo> check_params(Context& cx, const std::vector<ast::Param>& params,
+                                    const std::vector<const ast::Fn*>& read_by, Scope& scope);
 void read_signature(Context& cx, FnInfo& fn, Scope& scope);
 /// E0313 or E0518 if `step predict` gives what has no row for each record.
 void check_outputs(FnInfo& fn, Context& cx);

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <type_traits>
 
+#include "dsl/ast/walk.h"
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/call.h"
 #include "dsl/check/library/library_call.h"
@@ -37,9 +39,28 @@ Type padding_type(const Type& kernel) {
   return pairs;
 }
 
+bool names(const ast::Expr& expr, const std::string& name) {
+  const auto* ref = expr.get<ast::NameRef>();
+  bool found = ref != nullptr && ref->name.text == name;
+  const auto look = [&](const auto& part) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(part)>, ast::Expr>) found = found || names(part, name);
+  };
+  ast::for_each_child(expr, look);
+  return found;
+}
+
+/// Whether a size of what `fn` gives, or the int that it gives, hangs on `name`.
+bool hangs_on(const ast::Fn& fn, const std::string& name) {
+  const auto* result = fn.result ? fn.result->get<ast::NamedType>() : nullptr;
+  if (result == nullptr) return false;
+  if (!result->has_dims) return result->name.text == "int" && fn.value && names(*fn.value, name);
+  return std::ranges::any_of(result->dims, [&](const ast::Dim& dim) { return dim.value && names(**dim.value, name); });
+}
+
 }  // namespace
 
-std::vector<ParamInfo> check_params(Context& cx, const std::vector<ast::Param>& params, Scope& scope) {
+std::vector<ParamInfo> check_params(Context& cx, const std::vector<ast::Param>& params,
+                                    const std::vector<const ast::Fn*>& read_by, Scope& scope) {
   std::vector<ParamInfo> result;
   check_names(cx, params);
   for (const ast::Param& param : params) {
@@ -52,6 +73,9 @@ std::vector<ParamInfo> check_params(Context& cx, const std::vector<ast::Param>& 
     info.type = info.padding ? padding_type(result[info.padding->kernel].type) : check_type(param.type, scope);
     info.initial = param.initial ? &*param.initial : nullptr;
     info.sizes = name_sizes(info.type, info.name, false, cx);
+    const bool is_truth = info.type.kind == Kind::Bool && cx.graph.modules[scope.module].is_library &&
+                          std::ranges::any_of(read_by, [&](const ast::Fn* fn) { return hangs_on(*fn, info.name); });
+    if (is_truth) info.sizes.push_back(name_truth(info.type, info.name, cx));
     if (info.type.kind == Kind::Int) {
       scope.dim_names[info.name] = info.sizes[0];
     } else if (!info.sizes.empty()) {
@@ -132,7 +156,7 @@ void read_signature(Context& cx, FnInfo& fn, Scope& scope) {
     scope.dim_names[binder.text] = atom;
   }
   scope.missing_binders = &fn.binders;
-  fn.params = check_params(cx, fn.ast->params, scope);
+  fn.params = check_params(cx, fn.ast->params, {fn.ast}, scope);
   const size_t named = fn.binders.size();
   fn.result = fn.ast->result ? check_type(*fn.ast->result, scope) : Type::of(Kind::Void);
   // Of a result with a dim that nothing names, nothing more is said.
@@ -263,6 +287,15 @@ Place place_of(FnRole role) {
     case FnRole::MetricLength: return Place::Fn;
   }
   return Place::Fn;
+}
+
+/// An int that a function of the library gives is a size where its params are.
+void note_size(FnInfo& fn, const Stmt& given, Context& cx) {
+  const auto* result = given.get<stmt::Return>();
+  if (fn.result.kind != Kind::Int || result == nullptr || !result->value || !cx.graph.modules[fn.module].is_library)
+    return;
+  const Type& type = cx.at(*result->value).type;
+  if (type.value && !cx.program.atoms.mentions_unknown(*type.value)) fn.result.value = type.value;
 }
 
 /// The body of `fn f(…) = value` without a declared result: an effect. A value is a mistake, after
@@ -444,6 +477,7 @@ void check_body_of(Context& cx, FnInfo& fn) {
   } else if (fn.ast->value) {
     if (fn.result.kind != Kind::Void) {
       typed.body.push_back(check_result(*fn.ast->value, fn.ast->value->span, scope));
+      note_size(fn, typed.body.back(), cx);
     } else {
       typed.body = check_value_of(*fn.ast->value, fn, scope);
       typed.result = fn.result;

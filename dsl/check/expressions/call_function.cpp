@@ -110,7 +110,7 @@ std::optional<std::vector<Expr>> read_op_arguments(const FnInfo& op, CallSite& s
       }
     }
     if (args.back().type.is_error()) has_error = true;
-    if (!args.back().is<node::NoneConst>()) bind_sizes(param.type, args.back().type, binding, site.scope.cx);
+    if (!args.back().is<node::NoneConst>()) bind_sizes(param.type, args.back(), binding, site.scope.cx);
   }
   if (has_error) return std::nullopt;
   const bool holds = put_requirements(op.requirements, binding, {op.params, args}, site.span, site.scope);
@@ -240,7 +240,7 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
         }
       }
       fits = fits && !args.back().type.is_error();
-      bind_sizes(param.type, args.back().type, binding, cx);
+      bind_sizes(param.type, args.back(), binding, cx);
     }
     return fits;
   };

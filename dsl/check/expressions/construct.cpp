@@ -93,7 +93,7 @@ std::optional<std::vector<Expr>> constructor_arguments(const ObjectInfo& object,
       args.push_back(check_given_as(*(*bound)[i], wanted, site.scope, label(i).c_str()));
     }
     has_error = has_error || args.back().type.is_error();
-    bind_sizes(param.type, args.back().type, binding, cx);
+    bind_sizes(param.type, args.back(), binding, cx);
   }
   for (size_t i = 0; i < words.size() && !has_error; ++i) {
     Expr& word = args[words[i]];

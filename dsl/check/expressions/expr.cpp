@@ -120,16 +120,21 @@ Expr check_if(const ast::Expr& expr, const ast::IfExpr& branch, Scope& scope) {
     else_value = check_expr(*branch.else_value, scope);
   });
   if (condition.type.is_error() || then_value.type.is_error() || else_value.type.is_error()) return error_at(expr.span);
-  const std::optional<Type> type = merge(then_value.type, else_value.type, scope.cx);
+  std::optional<Type> type = merge(then_value.type, else_value.type, scope.cx);
   if (!type) {
     scope.cx.report(diag::branches_differ(expr.span, scope.cx.text(then_value.type), scope.cx.text(else_value.type))
                         .label(then_value.span, "{}", scope.cx.text(then_value.type))
                         .label(else_value.span, "{}", scope.cx.text(else_value.type)));
     return error_at(expr.span);
   }
+  Context& cx = scope.cx;
+  // A size that hangs on a bool.
+  const std::optional<Polynomial> given = condition.type.value, one = then_value.type.value,
+                                  other = else_value.type.value;
+  if (type->kind == Kind::Int && given && one && other)
+    type->value = *other + cx.program.atoms.multiply(*given, *one - *other);
   then_value = convert(std::move(then_value), *type, scope);
   else_value = convert(std::move(else_value), *type, scope);
-  Context& cx = scope.cx;
   return {*type, expr.span,
           node::If{cx.keep(std::move(condition)), cx.keep(std::move(then_value)), cx.keep(std::move(else_value))}};
 }

@@ -70,8 +70,9 @@ struct Context {
   Closures closures;
   Work work;
   Groups groups;
-  uint32_t next_key = 1;   ///< of atoms that are not hparams
-  bool is_trying = false;  ///< a call is read as it is not written, to find out what is wrong with it
+  std::set<AtomId> truths;  ///< that are 1 or 0: bools that sizes hang on (`name_truth`)
+  uint32_t next_key = 1;    ///< of atoms that are not hparams
+  bool is_trying = false;   ///< a call is read as it is not written, to find out what is wrong with it
 
   ExprId keep(Expr&& expr) { return program.exprs.add(std::move(expr)); }
   ExprId keep(const Expr& expr) { return keep(Expr(expr)); }

@@ -103,10 +103,34 @@ std::vector<AtomId> name_sizes(Type& type, const std::string& name, bool is_hpar
   return named;
 }
 
+AtomId name_truth(Type& type, const std::string& name, Context& cx) {
+  const AtomId atom = cx.program.atoms.variable(name, cx.next_key++);
+  type.value = Polynomial::atom(atom);
+  cx.truths.insert(atom);
+  return atom;
+}
+
+Polynomial without_truths(const Polynomial& size, Context& cx) {
+  AtomTable::Substitution none;
+  for (const AtomId id : size.atoms()) {
+    if (cx.truths.contains(id)) none[id] = 0;
+  }
+  return none.empty() ? size : cx.program.atoms.substitute(size, none);
+}
+
+void bind_sizes(const Type& param, const ExprView& given, Binding& binding, Context& cx) {
+  const auto* constant = given.get<node::BoolConst>();
+  if (param.kind == Kind::Bool && param.value && constant != nullptr)
+    binding.dims[*param.value->single_atom()] = constant->value ? 1 : 0;
+  else
+    bind_sizes(param, given.type, binding, cx);
+}
+
 void bind_sizes(const Type& param, const Type& given, Binding& binding, Context& cx) {
   AtomTable& atoms = cx.program.atoms;
   if (const auto list = list_variable(param, atoms)) binding.dims[*list] = as_list(given, cx);
   switch (param.kind) {
+    case Kind::Bool:
     case Kind::Int: {
       const auto atom = param.value ? param.value->single_atom() : std::nullopt;
       if (atom && atoms.at(*atom).kind == Atom::Kind::Variable)

@@ -102,7 +102,8 @@ bool require_sizes(const Type& declared, const Binding& binding, Span use, Scope
   for (const Dim& dim : declared.dims) {
     if (dim.group != 0 || dim.size.constant()) continue;
     const Polynomial size = cx.program.atoms.substitute(dim.size, binding.dims);
-    const auto left = left_by_window(dim.size, binding, cx);
+    // One that rounds up has a window that fits, too.
+    const auto left = left_by_window(without_truths(dim.size, cx), binding, cx);
     if (const auto known = left ? left->whole.constant() : std::nullopt; known && *known < 0) {
       const Type result = substitute(declared, binding, cx);
       cx.report(diag::negative_dim(use, difference_text(left->of_binders, " - ", cx), std::to_string(*known))

@@ -83,8 +83,13 @@ struct Binding {
 /// Makes dims of the ints in a param or hparam of this name, also of those in its records, tuples and lists; what stands for
 /// them in its type, and in types that mention it.
 std::vector<AtomId> name_sizes(Type& type, const std::string& name, bool is_hparam, Context& cx);
-/// What those of a param are in what is given for it.
+/// The number 1 or 0 that a bool param of this name, of the library, is in sizes that hang on it; its type says so, too.
+AtomId name_truth(Type& type, const std::string& name, Context& cx);
+/// A size as it is where all bools that it hangs on are false.
+Polynomial without_truths(const Polynomial& size, Context& cx);
+/// What the sizes of a param are in what is given for it.
 void bind_sizes(const Type& param, const Type& given, Binding& binding, Context& cx);
+void bind_sizes(const Type& param, const ExprView& given, Binding& binding, Context& cx);
 /// Says in the type of a list of ints which those of `whole` they are.
 void name_elements(Type& list, const Type& whole, Context& cx);
 /// The part of `whole` that `atom` stands for.

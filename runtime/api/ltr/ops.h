@@ -261,14 +261,16 @@ LTR_EXPORT Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor
 
 // ---- stdlib/tensor/pooling.ltr
 
-/// The largest of each window of `kernel` elements.
-LTR_EXPORT Tensor max_pool1d(const Tensor& x, int64_t kernel, int64_t stride, int64_t padding);
-/// The largest of each window, `kernel` high and wide; the sizes are one int, or height and width.
-LTR_EXPORT Tensor max_pool2d(const Tensor& x, const Ints& kernel, const Ints& stride, const Ints& padding);
-/// The mean of each window; padding counts as zeros.
-LTR_EXPORT Tensor avg_pool1d(const Tensor& x, int64_t kernel, int64_t stride, int64_t padding);
-/// The mean of each window, likewise; padding counts as zeros.
-LTR_EXPORT Tensor avg_pool2d(const Tensor& x, const Ints& kernel, const Ints& stride, const Ints& padding);
+/// The largest of each window of `kernel` elements, which are `dilation` apart. `ceil_mode` rounds the number of windows up: the last one
+/// may reach beyond the padding, if it begins before it.
+LTR_EXPORT Tensor max_pool1d(const Tensor& x, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil_mode);
+/// The largest of each window, `kernel` high and wide, likewise; sizes are one int, or height and width.
+LTR_EXPORT Tensor max_pool2d(const Tensor& x, const Ints& kernel, const Ints& stride, const Ints& padding, const Ints& dilation, bool ceil_mode);
+/// The mean of each window; padding counts as zeros, or without `count_include_pad` not at all. `ceil_mode` rounds the number of windows
+/// up; what lies beyond the padding never counts.
+LTR_EXPORT Tensor avg_pool1d(const Tensor& x, int64_t kernel, int64_t stride, int64_t padding, bool count_include_pad, bool ceil_mode);
+/// The mean of each window of an image, likewise.
+LTR_EXPORT Tensor avg_pool2d(const Tensor& x, const Ints& kernel, const Ints& stride, const Ints& padding, bool count_include_pad, bool ceil_mode);
 /// Means over windows chosen so that `size` remain.
 LTR_EXPORT Tensor adaptive_avg_pool1d(const Tensor& x, int64_t size);
 /// Means over windows chosen so that `size` rows and columns remain.

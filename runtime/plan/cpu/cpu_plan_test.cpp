@@ -233,9 +233,10 @@ TEST_CASE("pools are the reference's, with borders, equal ones and what is no nu
   };
   for (const int64_t width : {3, 12, 26, 67}) {
     compare(fmt::format("planes {} wide", width), {{6, 3, 13, width}}, [&](const Tensors& x) {
-      return Tensors{max_pool2d(x[0], {2, 2}, {2, 2}, {0, 0}), max_pool2d(x[0], {3, 3}, {1, 2}, {1, 1}),
-                     avg_pool2d(x[0], {3, 2}, {2, 1}, {1, 1}), adaptive_avg_pool2d(x[0], {4, 2}),
-                     max_pool2d(mul(x[0], gt(x[0], Scalar(0.3))), {2, 2}, {2, 2}, {0, 0})};
+      return Tensors{max_pool2d(x[0], {2, 2}, {2, 2}, {0, 0}, {1, 1}, false),
+                     max_pool2d(x[0], {3, 3}, {1, 2}, {1, 1}, {1, 1}, false),
+                     avg_pool2d(x[0], {3, 2}, {2, 1}, {1, 1}, true, false), adaptive_avg_pool2d(x[0], {4, 2}),
+                     max_pool2d(mul(x[0], gt(x[0], Scalar(0.3))), {2, 2}, {2, 2}, {0, 0}, {1, 1}, false)};
     });
     const ModeScope mode(true, false);
     const uint64_t key = random_key(7, "plan", {});
@@ -244,17 +245,27 @@ TEST_CASE("pools are the reference's, with borders, equal ones and what is no nu
         [&](const Tensors& x) {
           const Tensor holes = spoiled(x[0]);
           const auto counted = [](const Tensor& y) { return where(ne(y, y), Scalar(3.0), y); };
-          return Tensors{counted(max_pool2d(holes, {2, 2}, {2, 2}, {0, 0})),
-                         counted(max_pool2d(holes, {3, 2}, {2, 2}, {1, 0})),
-                         counted(max_pool1d(select(holes, 1, 1), 3, 2, 1))};
+          return Tensors{counted(max_pool2d(holes, {2, 2}, {2, 2}, {0, 0}, {1, 1}, false)),
+                         counted(max_pool2d(holes, {3, 2}, {2, 2}, {1, 0}, {1, 1}, false)),
+                         counted(max_pool1d(select(holes, 1, 1), 3, 2, 1, 1, false))};
         },
         key);
     CHECK(of.wanted[1].max().item<double>() == 3);
     CHECK(difference(of, 6, 2, key) == 0);
   }
+  for (const int64_t width : {4, 7, 27, 68}) {
+    compare(fmt::format("windows beyond the end of {}, and gaps", width), {{6, 3, 14, width}}, [&](const Tensors& x) {
+      return Tensors{max_pool2d(x[0], {2, 2}, {2, 2}, {0, 0}, {1, 1}, true),
+                     max_pool2d(x[0], {3, 2}, {3, 2}, {1, 1}, {1, 1}, true),
+                     max_pool2d(x[0], {2, 2}, {1, 2}, {1, 0}, {2, 3}, false),
+                     avg_pool2d(x[0], {3, 2}, {3, 3}, {1, 1}, true, true),
+                     avg_pool2d(x[0], {3, 2}, {3, 3}, {1, 1}, false, true),
+                     avg_pool2d(x[0], {3, 3}, {2, 2}, {1, 1}, false, false)};
+    });
+  }
   compare("lines", {{6, 5, 31}}, [](const Tensors& x) {
-    return Tensors{max_pool1d(x[0], 2, 2, 0), max_pool1d(x[0], 5, 2, 2), avg_pool1d(x[0], 4, 1, 2),
-                   adaptive_avg_pool1d(x[0], 1), adaptive_avg_pool1d(x[0], 7)};
+    return Tensors{max_pool1d(x[0], 2, 2, 0, 1, false), max_pool1d(x[0], 5, 2, 2, 1, false),
+                   avg_pool1d(x[0], 4, 1, 2, true, false), adaptive_avg_pool1d(x[0], 1), adaptive_avg_pool1d(x[0], 7)};
   });
 }
 

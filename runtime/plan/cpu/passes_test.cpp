@@ -369,11 +369,12 @@ TEST_CASE("what vectors go along is said of losses, soft-max and pools") {
   CHECK(softmax(2) == "vectors go along rows, which lie side by side");
   CHECK(softmax(1) == "vectors go along 50 places, which lie side by side");
   const auto pool = [](const char* out, int kernel, int stride) {
-    return reasons(fmt::format("%0 : f32[8, 3, 24, 24] = input x\n"
-                               "%1 : f32[8, 3, {0}, {0}] = max_pool2d(%0, [{1}, {1}], [{2}, {2}], [0, 0])\n"
-                               "return %1\n",
-                               out, kernel, stride),
-                   8);
+    return reasons(
+        fmt::format("%0 : f32[8, 3, 24, 24] = input x\n"
+                    "%1 : f32[8, 3, {0}, {0}] = max_pool2d(%0, [{1}, {1}], [{2}, {2}], [0, 0], [1, 1], false)\n"
+                    "return %1\n",
+                    out, kernel, stride),
+        8);
   };
   CHECK(pool("12", 2, 2) == "windows of 2 x 2, side by side");
   CHECK(pool("22", 3, 1) == "vectors go along windows, every 1");

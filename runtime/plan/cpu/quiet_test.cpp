@@ -130,7 +130,7 @@ Tensor mlp(Quiet& of) {
 Tensor conv_net(Quiet& of) {
   Tensor x = of.field({6, 3, 16, 16});
   x = conv2d(x, of.weight({16, 3, 3, 3}), of.weight({16}), {1, 1}, {1, 1, 1, 1}, {1, 1}, 1);
-  x = max_pool2d(relu(group_norm(x, 4, of.weight({16}), of.weight({16}), 1e-5)), {2, 2}, {2, 2}, {0, 0});
+  x = max_pool2d(relu(group_norm(x, 4, of.weight({16}), of.weight({16}), 1e-5)), {2, 2}, {2, 2}, {0, 0}, {1, 1}, false);
   x = conv2d(x, of.weight({16, 16, 3, 3}), {}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 1);
   x = conv2d(relu(x), of.weight({20, 16, 3, 3}), {}, {2, 2}, {1, 1, 1, 1}, {1, 1}, 1);
   x = flatten(adaptive_avg_pool2d(silu(x), {1, 1}), 1, -1);
@@ -222,7 +222,7 @@ Tensor volumes(Quiet& of) {
   x = conv_transpose3d(relu(x), of.weight({4, 3, 2, 2, 2}), of.weight({3}), {2, 2, 2}, {0, 0, 0}, {0, 0, 0}, 1,
                        {1, 1, 1});
   Tensor sound = of.field({4, 2, 30});
-  sound = max_pool1d(conv1d(sound, of.weight({6, 2, 5}), of.weight({6}), 1, {2, 2}, 1, 1), 2, 2, 0);
+  sound = max_pool1d(conv1d(sound, of.weight({6, 2, 5}), of.weight({6}), 1, {2, 2}, 1, 1), 2, 2, 0, 1, false);
   sound = conv_transpose1d(relu(sound), of.weight({6, 3, 4}), of.weight({3}), 2, 1, 0, 1, 1);
   return add(mean(square(x), {}, false), mean(square(sound), {}, false));
 }

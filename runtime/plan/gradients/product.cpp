@@ -100,10 +100,15 @@ void conv_transpose(Step& s) {
             s.host<int64_t>(6));
 }
 
-void pooled(Step& s, Op backward) {
+void max_pool(Step& s) {
   const bool is_line = s.in(0).sizes().size() == 3;
-  s.give(0, s.gradient().call(backward, s.in(0), sizes_of(s, 1, is_line), sizes_of(s, 2, is_line),
-                              sizes_of(s, 3, is_line)));
+  s.give(0, s.gradient().call(Op::max_pool_backward, s.in(0), sizes_of(s, 1, is_line), sizes_of(s, 2, is_line),
+                              sizes_of(s, 3, is_line), sizes_of(s, 4, is_line), s.host<bool>(5)));
+}
+void avg_pool(Step& s) {
+  const bool is_line = s.in(0).sizes().size() == 3;
+  s.give(0, s.gradient().call(Op::avg_pool_backward, s.in(0), sizes_of(s, 1, is_line), sizes_of(s, 2, is_line),
+                              sizes_of(s, 3, is_line), s.host<bool>(4), s.host<bool>(5)));
 }
 void adaptive_avg_pool(Step& s) { s.give(0, s.gradient().call(Op::adaptive_avg_pool_backward, s.in(0))); }
 
@@ -132,10 +137,10 @@ constexpr RuleRow kProductRules[] = {
     {Op::conv_transpose1d, conv_transpose},
     {Op::conv_transpose2d, conv_transpose},
     {Op::conv_transpose3d, conv_transpose},
-    {Op::max_pool1d, [](Step& s) { pooled(s, Op::max_pool_backward); }},
-    {Op::max_pool2d, [](Step& s) { pooled(s, Op::max_pool_backward); }},
-    {Op::avg_pool1d, [](Step& s) { pooled(s, Op::avg_pool_backward); }},
-    {Op::avg_pool2d, [](Step& s) { pooled(s, Op::avg_pool_backward); }},
+    {Op::max_pool1d, max_pool},
+    {Op::max_pool2d, max_pool},
+    {Op::avg_pool1d, avg_pool},
+    {Op::avg_pool2d, avg_pool},
     {Op::adaptive_avg_pool1d, adaptive_avg_pool},
     {Op::adaptive_avg_pool2d, adaptive_avg_pool},
     {Op::attention, attention},

@@ -45,27 +45,28 @@ Ints of_image(const Ints& sizes, int64_t front) { return sizes.size() == 1 ? Int
 }  // namespace
 
 Tensor max_pool_backward(const Tensor& gradient, const Tensor& x, const Ints& kernel, const Ints& stride,
-                         const Ints& padding) {
+                         const Ints& padding, const Ints& dilation, bool ceil_mode) {
   return guarded([&] {
     const at::Tensor g = aten(gradient), of = aten(x);
     const bool is_line = of.dim() == 3;
     const at::Tensor image = is_line ? of.unsqueeze(2) : of, back = is_line ? g.unsqueeze(2) : g;
-    const Ints size = of_image(kernel, 1), steps = of_image(stride, 1), border = of_image(padding, 0);
-    const auto [out, index] = at::max_pool2d_with_indices(image, size, steps, border);
+    const Ints size = of_image(kernel, 1), steps = of_image(stride, 1), border = of_image(padding, 0),
+               gaps = of_image(dilation, 1);
+    const auto [out, index] = at::max_pool2d_with_indices(image, size, steps, border, gaps, ceil_mode);
     const at::Tensor found =
-        at::max_pool2d_with_indices_backward(back, image, size, steps, border, {1, 1}, false, index);
+        at::max_pool2d_with_indices_backward(back, image, size, steps, border, gaps, ceil_mode, index);
     return give(is_line ? found.squeeze(2) : found);
   });
 }
 
 Tensor avg_pool_backward(const Tensor& gradient, const Tensor& x, const Ints& kernel, const Ints& stride,
-                         const Ints& padding) {
+                         const Ints& padding, bool count_include_pad, bool ceil_mode) {
   return guarded([&] {
     const at::Tensor g = aten(gradient), of = aten(x);
     const bool is_line = of.dim() == 3;
     const at::Tensor found =
         at::avg_pool2d_backward(is_line ? g.unsqueeze(2) : g, is_line ? of.unsqueeze(2) : of, of_image(kernel, 1),
-                                of_image(stride, 1), of_image(padding, 0), false, true, std::nullopt);
+                                of_image(stride, 1), of_image(padding, 0), ceil_mode, count_include_pad, std::nullopt);
     return give(is_line ? found.squeeze(2) : found);
   });
 }

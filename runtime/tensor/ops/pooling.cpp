@@ -5,20 +5,23 @@
 
 namespace ltr {
 
-Tensor max_pool1d(const Tensor& x, int64_t kernel, int64_t stride, int64_t padding) {
-  return guarded([&] { return give(at::max_pool1d(In(x), kernel, stride, padding)); });
+Tensor max_pool1d(const Tensor& x, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil_mode) {
+  return guarded([&] { return give(at::max_pool1d(In(x), kernel, stride, padding, dilation, ceil_mode)); });
 }
 
-Tensor max_pool2d(const Tensor& x, const Ints& kernel, const Ints& stride, const Ints& padding) {
-  return guarded([&] { return give(at::max_pool2d(In(x), kernel, stride, padding)); });
+Tensor max_pool2d(const Tensor& x, const Ints& kernel, const Ints& stride, const Ints& padding, const Ints& dilation,
+                  bool ceil_mode) {
+  return guarded([&] { return give(at::max_pool2d(In(x), kernel, stride, padding, dilation, ceil_mode)); });
 }
 
-Tensor avg_pool1d(const Tensor& x, int64_t kernel, int64_t stride, int64_t padding) {
-  return guarded([&] { return give(at::avg_pool1d(In(x), kernel, stride, padding)); });
+Tensor avg_pool1d(const Tensor& x, int64_t kernel, int64_t stride, int64_t padding, bool count_include_pad,
+                  bool ceil_mode) {
+  return guarded([&] { return give(at::avg_pool1d(In(x), kernel, stride, padding, ceil_mode, count_include_pad)); });
 }
 
-Tensor avg_pool2d(const Tensor& x, const Ints& kernel, const Ints& stride, const Ints& padding) {
-  return guarded([&] { return give(at::avg_pool2d(In(x), kernel, stride, padding)); });
+Tensor avg_pool2d(const Tensor& x, const Ints& kernel, const Ints& stride, const Ints& padding, bool count_include_pad,
+                  bool ceil_mode) {
+  return guarded([&] { return give(at::avg_pool2d(In(x), kernel, stride, padding, ceil_mode, count_include_pad)); });
 }
 
 Tensor adaptive_avg_pool1d(const Tensor& x, int64_t size) {

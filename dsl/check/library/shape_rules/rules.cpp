@@ -40,7 +40,7 @@ std::optional<std::vector<Expr>> plain_arguments(const FnInfo& op, CallSite& sit
   });
   if (!args) return std::nullopt;
   Binding binding;
-  for (size_t i = 0; i < op.params.size(); ++i) bind_sizes(op.params[i].type, (*args)[i].type, binding, site.scope.cx);
+  for (size_t i = 0; i < op.params.size(); ++i) bind_sizes(op.params[i].type, (*args)[i], binding, site.scope.cx);
   put_requirements(op.requirements, binding, {op.params, *args}, site.span, site.scope);
   return args;
 }
