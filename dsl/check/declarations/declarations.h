@@ -14,6 +14,11 @@ void check_body_of(Context& cx, FnInfo& fn);
 /// `read_by`: the functions whose results may hang on them.
 std::vector<ParamInfo> check_params(Context& cx, const std::vector<ast::Param>& params,
                                     const std::vector<const ast::Fn*>& read_by, Scope& scope);
+/// Whether a size of what `fn` gives, or the int that it gives, hangs on `name`.
+bool hangs_on(const ast::Fn& fn, const std::string& name);
+std::vector<const ast::Fn*> functions_of(const std::vector<ast::Item>& items);
+/// An int that a function of the library gives is a size where its params are.
+void note_size(FnInfo& fn, const Stmt& given, Context& cx);
 void read_signature(Context& cx, FnInfo& fn, Scope& scope);
 /// E0313 or E0518 if `step predict` gives what has no row for each record.
 void check_outputs(FnInfo& fn, Context& cx);

@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <type_traits>
 
-#include "dsl/ast/walk.h"
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/call.h"
 #include "dsl/check/library/library_call.h"
@@ -37,24 +35,6 @@ Type padding_type(const Type& kernel) {
   Type pairs = Type::of(Kind::Tuple);
   for (size_t i = 0; i < kernel.fields.size(); ++i) pairs.fields.push_back({"", pair});
   return pairs;
-}
-
-bool names(const ast::Expr& expr, const std::string& name) {
-  const auto* ref = expr.get<ast::NameRef>();
-  bool found = ref != nullptr && ref->name.text == name;
-  const auto look = [&](const auto& part) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(part)>, ast::Expr>) found = found || names(part, name);
-  };
-  ast::for_each_child(expr, look);
-  return found;
-}
-
-/// Whether a size of what `fn` gives, or the int that it gives, hangs on `name`.
-bool hangs_on(const ast::Fn& fn, const std::string& name) {
-  const auto* result = fn.result ? fn.result->get<ast::NamedType>() : nullptr;
-  if (result == nullptr) return false;
-  if (!result->has_dims) return result->name.text == "int" && fn.value && names(*fn.value, name);
-  return std::ranges::any_of(result->dims, [&](const ast::Dim& dim) { return dim.value && names(**dim.value, name); });
 }
 
 }  // namespace
@@ -287,15 +267,6 @@ Place place_of(FnRole role) {
     case FnRole::MetricLength: return Place::Fn;
   }
   return Place::Fn;
-}
-
-/// An int that a function of the library gives is a size where its params are.
-void note_size(FnInfo& fn, const Stmt& given, Context& cx) {
-  const auto* result = given.get<stmt::Return>();
-  if (fn.result.kind != Kind::Int || result == nullptr || !result->value || !cx.graph.modules[fn.module].is_library)
-    return;
-  const Type& type = cx.at(*result->value).type;
-  if (type.value && !cx.program.atoms.mentions_unknown(*type.value)) fn.result.value = type.value;
 }
 
 /// The body of `fn f(…) = value` without a declared result: an effect. A value is a mistake, after

@@ -418,11 +418,7 @@ ObjectInfo& object_of(Context& cx, const Symbol& symbol) {
   cx.declared.objects_of_kind[{object.kind, object.index}] = &object;
   std::vector<Local> locals;
   Scope scope{.cx = cx, .module = symbol.module, .place = Place::Member, .locals = locals};
-  std::vector<const ast::Fn*> fns;
-  for (const ast::Item& item : items_of(*symbol.decl)) {
-    if (const auto* fn = item.get<ast::Fn>()) fns.push_back(fn);
-  }
-  object.params = check_params(cx, written_params(*symbol.decl), fns, scope);
+  object.params = check_params(cx, written_params(*symbol.decl), functions_of(items_of(*symbol.decl)), scope);
   return object;
 }
 
