@@ -24,17 +24,17 @@ syntax keyword ltrFunction bilinear bincount bmm bucket bucketize by_epoch cache
 syntax keyword ltrFunction chain chars cholesky chunk cifar10 cifar100 clamp class_counts class_of clone close
 syntax keyword ltrFunction collate color_jitter concat confusion_counts constant contains contrastive conv1d
 syntax keyword ltrFunction conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d corrcoef cos cosh
-syntax keyword ltrFunction cosine cosine_embedding cosine_restarts cosine_similarity count counted cov cross
-syntax keyword ltrFunction cross_entropy csv ctc cumprod cumsum cutmix cyclic det diag diag_embed diagonal dice
-syntax keyword ltrFunction diff discord dropout dropout2d edit_distances eigh eigvalsh einsum elu embedding
-syntax keyword ltrFunction end_epoch ends_with equal equalize erf exp expand expm1 exponential eye
-syntax keyword ltrFunction fashion_mnist fft fft2 files filter find flatten flip floor focal folds fraction
-syntax keyword ltrFunction frequency_mask full gather gaussian_blur gaussian_nll gelu glu grad gradcheck
-syntax keyword ltrFunction grayscale grid_sample group_norm gru gumbel_softmax hamming_window hann_window
-syntax keyword ltrFunction hardshrink hardsigmoid hardswish hardtanh hf_dataset hinge histc huber idx ifft
-syntax keyword ltrFunction ifft2 image_folder image_grid index_select instance_norm int_uniform interpolate
-syntax keyword ltrFunction interpolate1d interpolate3d inv inverse_sqrt irfft isfinite isinf isnan istft
-syntax keyword ltrFunction jaccard join jsonl kaiming_normal kaiming_uniform kl_div kron l1 layer_norm
+syntax keyword ltrFunction cosine cosine_embedding cosine_restarts cosine_similarity count count_windows
+syntax keyword ltrFunction counted cov cross cross_entropy csv ctc cumprod cumsum cutmix cyclic det diag
+syntax keyword ltrFunction diag_embed diagonal dice diff discord dropout dropout2d edit_distances eigh eigvalsh
+syntax keyword ltrFunction einsum elu embedding end_epoch ends_with equal equalize erf exp expand expm1
+syntax keyword ltrFunction exponential eye fashion_mnist fft fft2 files filter find flatten flip floor focal
+syntax keyword ltrFunction folds fraction frequency_mask full gather gaussian_blur gaussian_nll gelu glu grad
+syntax keyword ltrFunction gradcheck grayscale grid_sample group_norm gru gumbel_softmax hamming_window
+syntax keyword ltrFunction hann_window hardshrink hardsigmoid hardswish hardtanh hf_dataset hinge histc huber
+syntax keyword ltrFunction idx ifft ifft2 image_folder image_grid index_select instance_norm int_uniform
+syntax keyword ltrFunction interpolate interpolate1d interpolate3d inv inverse_sqrt irfft isfinite isinf isnan
+syntax keyword ltrFunction istft jaccard join jsonl kaiming_normal kaiming_uniform kl_div kron l1 layer_norm
 syntax keyword ltrFunction leaky_relu length length_mask lerp linear linear_warmup linspace log10 log1p log2
 syntax keyword ltrFunction log_softmax log_uniform logaddexp logcumsumexp logsigmoid logsumexp lower lstm lstsq
 syntax keyword ltrFunction map margin_ranking masked_fill matmul matrix_exp matrix_norm max_pool1d max_pool2d
