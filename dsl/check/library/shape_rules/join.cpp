@@ -7,23 +7,6 @@ namespace ltr::check {
 
 namespace {
 
-/// `stack([1.0, y])`: the number as a tensor of the shape of the others.
-void help_number_among(diagnostics::Diagnostic& diagnostic, const ExprView& list, const TypeField& number,
-                       const Context& cx) {
-  const std::vector<TypeField>& fields = list.type.fields;
-  const auto* written = list.get<node::List>();
-  const auto tensor = std::ranges::find_if(fields, [](const TypeField& one) { return one.type.is_tensor(); });
-  if (written == nullptr || written->elements.size() != fields.size() || tensor == fields.end()) return;
-  std::string code = "full(";
-  for (const Dim& dim : tensor->type.dims) {
-    const std::string size = cx.text(dim.size);
-    if (dim.group != 0 || size.find('?') != std::string::npos) return;
-    code += size + ", ";
-  }
-  const Span span = cx.at(written->elements[size_t(&number - fields.data())]).span;
-  diagnostic.help("the number as a tensor of that shape: `{}{})`", code, cx.source_text(span));
-}
-
 /// The elements of a list argument, as tensors of one element type.
 std::optional<std::vector<Type>> tensors_of(const ExprView& list, CallSite& site) {
   Context& cx = site.scope.cx;
@@ -35,10 +18,8 @@ std::optional<std::vector<Type>> tensors_of(const ExprView& list, CallSite& site
   std::vector<Type> types;
   for (const TypeField& field : list.type.fields) {
     if (!field.type.is_tensor()) {
-      diagnostics::Diagnostic diagnostic =
-          diag::wrong_argument(list.span, "`" + site.name + "` takes a list of tensors, not " + cx.text(list.type));
-      if (field.type.is_host_number()) help_number_among(diagnostic, list, field, cx);
-      cx.report(std::move(diagnostic));
+      cx.report(
+          diag::wrong_argument(list.span, "`" + site.name + "` takes a list of tensors, not " + cx.text(list.type)));
       return std::nullopt;
     }
     if (!types.empty() && types[0].element != field.type.element) {
@@ -121,6 +102,22 @@ struct Joined {
   size_t which = 0;
 };
 
+/// `stack([1.0, y])`: the number as a tensor of the shape of the others.
+void help_number_among(diagnostics::Diagnostic& diagnostic, const Type& a, const Type& b, const Joined& joined,
+                       const Context& cx) {
+  const auto* list = joined.list.get<node::List>();
+  const bool is_first = a.dims.empty();
+  if (list == nullptr || joined.which >= list->elements.size() || is_first == b.dims.empty()) return;
+  std::string code = "full(";
+  for (const Dim& dim : (is_first ? b : a).dims) {
+    const std::string size = cx.text(dim.size);
+    if (dim.group != 0 || size.find('?') != std::string::npos) return;
+    code += size + ", ";
+  }
+  const std::string number = cx.source_text(cx.at(list->elements[is_first ? 0 : joined.which]).span);
+  diagnostic.help("the number as a tensor of that shape: `{}{})`", code, number);
+}
+
 bool equal_but(const Type& a, const Type& b, std::optional<size_t> axis, const ExprView& dim, CallSite& site,
                const Joined& joined) {
   Context& cx = site.scope.cx;
@@ -134,6 +131,7 @@ bool equal_but(const Type& a, const Type& b, std::optional<size_t> axis, const E
     diagnostics::Diagnostic diagnostic =
         diag::dims_differ(site.span, "`" + site.name + "` cannot join " + cx.text(a) + " and " + cx.text(b));
     add_axis_cure(diagnostic, a, b, dim, site);
+    if (!axis) help_number_among(diagnostic, a, b, joined, cx);
     const auto* list = joined.list.get<node::List>();
     if (list != nullptr && axis && joined.which < list->elements.size())
       add_rank_cure(diagnostic, cx.at(list->elements[0]), cx.at(list->elements[joined.which]), *axis, cx);
