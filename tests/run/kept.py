@@ -241,7 +241,7 @@ def refused(program, folder):
     fit(program, folder, "plain")
     result = run(program, "fit", "averaged", "--out", folder, "--set", "callbacks.Checkpoint.monitor=val.foo")
     check("a monitor that nobody logs is refused", result.returncode == 2, result.text)
-    check("and leaves no run", not list((folder / "averaged").iterdir()), list((folder / "averaged").iterdir()))
+    check("and leaves no run", not (folder / "averaged").exists())
     result = run(program, "fit", "plain", "--out", folder, "--set", "callbacks.Checkpoint.monitor=val.foo")
     latest = (folder / "plain/latest").resolve()
     check("nor in front of others", result.returncode == 2 and latest.name == "0001" and latest.is_dir(), result.text)
