@@ -40,8 +40,9 @@ function(ltr_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# ltr_unity_of_tests(TARGET): the same of tests, which are compiled far longer than they run. Most folders have one or two.
+# ltr_unity_of_tests(TARGET): the same of tests, which are compiled far longer than they run. Most folders have one or two, so FOLDERS
+# puts several together; not of tests that read headers in their own way, as those of the runtime's plans.
 function(ltr_unity_of_tests target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O0>)
-  ltr_unity(${target} FOLDERS)
+  ltr_unity(${target} ${ARGN})
 endfunction()
