@@ -66,11 +66,10 @@ std::optional<std::vector<std::string>> column_names(const std::string& library,
                                                      ColumnFormat format) {
   try {
     check_begin(path, format);
-    char* const names = load<Names>(library, "ltr_column_names")(path.c_str(), int(format));
+    const std::unique_ptr<char, decltype(&std::free)> names(
+        load<Names>(library, "ltr_column_names")(path.c_str(), int(format)), &std::free);
     if (names == nullptr) return std::nullopt;
-    const auto read = nlohmann::json::parse(names);
-    std::free(names);
-    return read;
+    return nlohmann::json::parse(names.get());
   } catch (const std::exception&) {
     return std::nullopt;
   }

@@ -1,5 +1,5 @@
-// Conditions on counts of the run, `global_step % 10 == 0`: a plan holds while they stay as they are, whatever the counts are. They are written as functions that a
-// plan can ask again, of the run and the object alone.
+// Conditions on counts of the run, `global_step % 10 == 0`: a plan holds while they stay as they are, whatever the
+// counts are. They are written as functions of the run and the object alone, which a plan can ask again.
 
 #include <algorithm>
 

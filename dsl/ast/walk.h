@@ -364,4 +364,15 @@ void for_each_child(Node& node, Visit& visit) {
   }
 }
 
+/// Whether `expr` reads `name`; what stands in statements within it is passed over.
+inline bool mentions(const Expr& expr, const std::string& name) {
+  const auto* ref = expr.get<NameRef>();
+  bool found = ref != nullptr && ref->name.text == name;
+  const auto visit = [&](const auto& child) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(child)>, Expr>) found = found || mentions(child, name);
+  };
+  for_each_child(expr, visit);
+  return found;
+}
+
 }  // namespace ltr::ast

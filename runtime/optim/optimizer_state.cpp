@@ -117,10 +117,16 @@ void Optimizer::visit_momentum(Archive& archive, GroupState& group, const Str& n
 void Optimizer::visit_gradient(Archive& archive, GroupState& group, size_t i) {
   const Str name = state_prefix(group.paths[i]) + kWaiting;
   at::Tensor& gradient = group.weights[i].mutable_grad();
-  if (archive.is_reading() ? !archive.has_tensor(name) : !gradient.defined()) return;
-  at::Tensor kept = archive.is_reading() ? at::Tensor() : gradient.is_sparse() ? gradient.to_dense() : gradient;
-  archive.tensor(name, kept);
-  if (archive.is_reading()) gradient = kept.to(group.weights[i].options());
+  at::Tensor kept;
+  if (archive.is_reading()) {
+    gradient = at::Tensor();
+    if (!archive.has_tensor(name)) return;
+    archive.tensor(name, kept);
+    gradient = kept.to(group.weights[i].options());
+  } else if (gradient.defined()) {
+    kept = gradient.is_sparse() ? gradient.to_dense() : gradient;
+    archive.tensor(name, kept);
+  }
 }
 
 void Optimizer::visit_states(Archive& archive, GroupState& group, size_t i) {

@@ -43,7 +43,7 @@ struct TruthRead {
 using Guard = std::variant<CountRead, PeriodRead, TruthRead>;
 /// Whether the host of `cx` would say it now.
 bool holds(const Guard& guard, const Context& cx);
-/// For people: `global_step = 3`, `every 2 steps is due`, `x.ltr:14 holds`.
+/// For people: `global_step = 3`, `every 2 steps is due`, `the condition of x.ltr:14:8 holds`.
 Str to_text(const Guard& guard);
 
 // What a step does beside computing, in its order: calls of its context, and writes into what outlives it.

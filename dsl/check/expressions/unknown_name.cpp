@@ -248,20 +248,10 @@ std::string initial_functions() {
   return list;
 }
 
-bool reads(const ast::Expr& expr, const std::string& name) {
-  const auto* ref = expr.get<ast::NameRef>();
-  bool is_read = ref != nullptr && ref->name.text == name;
-  const auto visit = [&](const auto& child) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(child)>, ast::Expr>) is_read = is_read || reads(child, name);
-  };
-  ast::for_each_child(expr, visit);
-  return is_read;
-}
-
 /// `row (x = row.x)`, which calls what it hands over: a function that lacks its `=>`.
 bool help_of_function(diagnostics::Diagnostic& diagnostic, const ast::Name& name, const NameUse& use) {
   if (use.given == nullptr || std::ranges::none_of(*use.given, [&](const Given& one) {
-        return one.value != nullptr && reads(*one.value, name.text);
+        return one.value != nullptr && ast::mentions(*one.value, name.text);
       }))
     return false;
   diagnostic.help("a function without a name is `{} => …`", name.text)
