@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes docs/terminal.svg: a mistake that `ltrc check` finds, then the run, as the terminal shows them.
 
-    docs/picture.py LTRC        Python's standard library alone
+    docs/picture.py LTRC [FILE]        Python's standard library alone; into another file, if it is named
 """
 import html
 import pathlib
@@ -32,7 +32,7 @@ def svg_line(text, number):
     return f'<text x="14" y="{26 + number * LINE}" xml:space="preserve">{"".join(spans)}</text>'
 
 
-def main(ltrc):
+def main(ltrc, file=pathlib.Path(__file__).parent / "terminal.svg"):
     ltrc = pathlib.Path(ltrc).resolve()
     lines = []
     with tempfile.TemporaryDirectory() as place:
@@ -48,7 +48,7 @@ def main(ltrc):
     columns = max(len(re.sub(r"\x1b\[[0-9;]*m", "", line)) for line in lines)
     width, height = int(columns * CHARACTER) + 28, 26 + len(lines) * LINE
     body = "\n".join(svg_line(line, number) for number, line in enumerate(lines))
-    (pathlib.Path(__file__).parent / "terminal.svg").write_text(
+    pathlib.Path(file).write_text(
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}">\n'
         f'<rect width="{width}" height="{height}" rx="8" fill="#1e2228"/>\n'
         f'<g font-family="ui-monospace, Menlo, Consolas, monospace" font-size="13" fill="#d7dae0">\n{body}\n</g>\n</svg>\n')

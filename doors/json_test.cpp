@@ -27,6 +27,16 @@ TEST_CASE("a name that stands twice in one object is refused, in two objects it 
   CHECK(json_refusal("[{\"a\": 1}, {\"a\": {\"a\": 2}}]").empty());
 }
 
+TEST_CASE("members have places") {
+  JsonPlaces places;
+  const std::string text = "{\"a\": 1,\n \"b\" : {\"c\": [{\"d\": 2}], \"e\": 3}, \"f\": 4}";
+  parse_json(text, "x.json", places);
+  for (const auto& [path, byte] : places) CHECK(text.substr(byte, 3) == "\"" + path.substr(path.rfind('.') + 1) + "\"");
+  CHECK(places.size() == 6);
+  CHECK(places.contains("b.c.d"));
+  CHECK(json_refusal("{\"a\": 1, \"a\": 3}").starts_with("x.json: at byte 9: "));
+}
+
 TEST_CASE("JSON is read to a bounded depth; brackets in text do not count") {
   CHECK(json_refusal(nested(limits::kJsonDepth)).empty());
   CHECK(json_refusal(nested(limits::kJsonDepth + 1)) == "x.json: at byte 64: JSON nested deeper than 64");

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <system_error>
 
 #include "doors/file.h"
@@ -66,6 +67,15 @@ void print_json(const std::vector<doors::Run>& runs, const doors::Comparison& fo
   fmt::print("{}\n", all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
+/// Runs of several folders may be called alike.
+void tell_apart(std::vector<doors::Run>& runs) {
+  std::map<std::string, int> called;
+  for (const doors::Run& run : runs) ++called[run.name];
+  for (doors::Run& run : runs) {
+    if (called[run.name] > 1) run.name = run.folder;
+  }
+}
+
 }  // namespace
 
 int run_compare(const CompareOptions& options) {
@@ -78,6 +88,7 @@ int run_compare(const CompareOptions& options) {
       return kUsage;
     }
   }
+  tell_apart(runs);
   const doors::Comparison found = doors::compare_runs(runs);
   if (options.json)
     print_json(runs, found);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "dsl/check/host_types.h"
+
 namespace ltr::check {
 
 const char* to_text(Element element) {
@@ -76,15 +78,9 @@ std::string to_text(const Type& type, const AtomTable& atoms) {
     case Kind::Error: return "error";
     case Kind::Void: return "nothing";
     case Kind::None: return "none";
-    case Kind::Int: return type.name.empty() ? "int" : type.name;
-    case Kind::Float: return "float";
-    case Kind::Bool: return "bool";
-    case Kind::Str: return "str";
-    case Kind::Path: return "path";
-    case Kind::Duration: return "duration";
-    case Kind::Period: return type.name.empty() ? "period" : type.name;
-    case Kind::Bytes: return "bytes";
-    case Kind::Secret: return "secret";
+    // Some have a name of their own, such as `int_or_all`.
+    case Kind::Int:
+    case Kind::Period: return type.name.empty() ? std::string(host_name(type.kind)) : type.name;
     case Kind::Tensor: {
       std::string text = std::string(to_text(type.element)) + "[";
       for (size_t i = 0; i < type.dims.size(); ++i) {
@@ -105,8 +101,6 @@ std::string to_text(const Type& type, const AtomTable& atoms) {
       for (const std::string& choice : type.choices) text += (text.empty() ? "" : ", ") + choice;
       return "one_of[" + text + "]";
     }
-    case Kind::Series: return "series";
-    case Kind::Weights: return "weights";
     case Kind::Range: return "range";
     case Kind::Block:
     case Kind::Model:
@@ -119,23 +113,16 @@ std::string to_text(const Type& type, const AtomTable& atoms) {
       return "block (" + join_fields(params, atoms, false) + ") -> " + to_text(type.fields.back().type, atoms);
     }
     case Kind::MetricValue: return "the value of a metric";
-    case Kind::Optimizer: return "optimizer";
     case Kind::Stream: return "stream of {" + join_fields(type.fields, atoms, true) + "}";
-    case Kind::Schedule: return "schedule";
-    case Kind::Logger: return "logger";
     case Kind::Device: return "device";
     case Kind::Precision: return "precision";
-    case Kind::Initializer: return "initializer";
     case Kind::TrainerValue: return "value of a trainer";
-    case Kind::Draw: return "draw";
     case Kind::Facts: return "facts of {" + join_fields(type.fields, atoms, true) + "}";
     case Kind::FieldFacts: return "facts of " + join_fields(type.fields, atoms, false);
-    case Kind::Vocabulary: return "vocabulary";
-    case Kind::Tokenizer: return "tokenizer";
     case Kind::Gradients: return "gradients";
     case Kind::Batches: return "batches";
+    default: return std::string(host_name(type.kind));
   }
-  return "error";
 }
 
 }  // namespace ltr::check

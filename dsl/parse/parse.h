@@ -15,4 +15,7 @@ ast::Module parse(source::SourceId source, const source::SourceManager& sources,
 /// The same of `text`, which is that of the source with parts of it blank.
 ast::Module parse(source::SourceId source, std::string_view text, diagnostics::Sink& sink);
 
+/// The words that begin declarations in a place, "a model".
+std::vector<std::string_view> words_at_home(std::string_view place);
+
 }  // namespace ltr::parse

@@ -12,6 +12,7 @@
 #include "dsl/check/scope/places.h"
 #include "dsl/check/statements/reductions.h"
 #include "dsl/check/types/types.h"
+#include "dsl/parse/parse.h"
 #include "ltrc/language_server/cursor.h"
 #include "ltrc/language_server/declaring_words.h"
 #include "ltrc/language_server/features.h"
@@ -115,6 +116,10 @@ struct Completer {
   }
   void add_words(const std::vector<const char*>& words, ItemKind kind, int rank) {
     for (const char* word : words) add(word, kind, rank);
+  }
+  /// The words that begin what stands in `place`, "a model".
+  void add_declaring(const std::string& place, int rank) {
+    for (const std::string_view word : parse::words_at_home(place)) add(std::string(word), ItemKind::Keyword, rank);
   }
 
   // ---- behind a dot
@@ -316,7 +321,8 @@ struct Completer {
     add_settings(settings);
     if (brace == "topology") {
       if (cursor.setting == "devices") add_devices();
-      if (cursor.starts_entry) add_words({"shard", "recompute", "precision"}, ItemKind::Keyword, 1);
+      if (cursor.starts_entry) add_declaring("a topology", 1);
+      if (cursor.starts_entry) add("precision", ItemKind::Keyword, 1);
     }
     if (!settings.empty()) return cursor.starts_entry;
     if (brace == "optimizer" || brace == "group") {
@@ -326,7 +332,7 @@ struct Completer {
         for (const std::string& name :
              is_group ? check::group_settings({"lr", "weight_decay"}) : check::optimizer_settings())
           add(name, ItemKind::Property, 0, "", "", name + " = ");
-        if (!is_group) add("group", ItemKind::Keyword, 1);
+        if (!is_group) add_declaring("an optimizer", 1);
       }
       if (cursor.setting == "schedule") add_shared(&resolve::ModuleGraph::schedules, 0);
       return cursor.starts_entry;
@@ -334,8 +340,7 @@ struct Completer {
     if (brace == "experiment") {
       if (cursor.starts_entry) {
         for (const std::string_view part : ast::kExperimentParts) add(std::string(part), ItemKind::Keyword, 0);
-        for (const ast::SectionInfo& section : ast::kSections) add(std::string(section.name), ItemKind::Keyword, 0);
-        add("set", ItemKind::Keyword, 0);
+        add_declaring("an experiment", 0);
         return true;
       }
       if (cursor.setting == "topology") return add_symbols(graph().modules[0].topologies, 0), true;
@@ -419,19 +424,13 @@ struct Completer {
       for (const DeclaringWord& one : kDeclaringWords) add(std::string(one.word), ItemKind::Keyword, 0);
       return;
     }
-    if (brace == "block") return add_words({"weight", "buffer", "let", "fn"}, ItemKind::Keyword, 0);
-    if (brace == "model")
-      return add_words({"weight", "buffer", "let", "fn", "optimizer", "init", "step"}, ItemKind::Keyword, 0);
-    if (brace == "metric") return add_words({"state", "let", "fn"}, ItemKind::Keyword, 0);
-    if (brace == "callback") return add_words({"on", "state", "fn"}, ItemKind::Keyword, 0);
     if (brace == "data") {
-      add_words({"batch", "fn", "let"}, ItemKind::Keyword, 0);
       for (const RoleRow& role : kRoleRows) add(std::string(role.name), ItemKind::Keyword, 0);
-      return;
     }
-    add_words(
-        {"return", "assert", "print", "minimize", "backward", "log", "if", "for", "while", "every", "no_grad", "yield"},
-        ItemKind::Keyword, 3);
+    const DeclaringWord* around = find_declaring(brace);
+    if (around != nullptr && around->has_items) return add_declaring(brace == "data" ? brace : "a " + brace, 0);
+    add_declaring("the body", 3);
+    add_words({"if", "while", "every", "no_grad", "yield"}, ItemKind::Keyword, 3);
   }
   bool is_items_brace() const {
     if (!cursor.starts_entry || cursor.braces.empty()) return cursor.starts_entry;

@@ -9,7 +9,8 @@ void check_series(LogTable& logs, const Str& series, const Str& who, const Locat
   if (logs.has(series)) return;
   Str known;
   for (const Str& name : logs.series()) known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
-  throw with_help(error_at(location, err::unknown_setting, fmt::format("{}: {} = {}", who, what, series)),
+  throw with_help(error_at(location, err::unknown_setting,
+                           fmt::format("{} that is logged, of `{} = {}` of {}", series, what, series, who)),
                   fmt::format("logged are: {}", known));
 }
 

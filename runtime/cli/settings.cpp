@@ -32,6 +32,11 @@ const Row* find_row(const Str& path) {
 
 Str section_of(const Str& path) { return path.substr(0, path.find('.')); }
 
+/// Where people wrote it: in a file of settings, else the line of the program that it overrides.
+const Location& place_of(const Given* given, const Location& location) {
+  return given != nullptr && given->place.line > 0 ? given->place : location;
+}
+
 /// `30`, or `none` as people would say it.
 Str in_quotes(const Str& text) { return "\"" + text + "\""; }
 
@@ -75,12 +80,12 @@ RunSettings::Found RunSettings::find(const Str& path, const Str& type, const Val
   for (const Given& given : found->second) {
     Str wanted;
     if (const Option<Value> parsed = parse_value(given.text, row != nullptr ? row->type : type, wanted)) {
-      if (!check_range(range, given.shown, *parsed, location)) faulty_.insert(path);
+      if (!check_range(range, given.shown, *parsed, place_of(&given, location))) faulty_.insert(path);
       out = {*parsed, &given};
       continue;
     }
     const bool is_ambiguous = wanted.ends_with("%") && !wanted.starts_with("a count");
-    Error fault = error_at(location, err::wrong_type, given.shown, in_quotes(given.text),
+    Error fault = error_at(place_of(&given, location), err::wrong_type, given.shown, in_quotes(given.text),
                            is_ambiguous ? Str("a count of batches or a part in percent") : wanted);
     if (is_ambiguous) fault.help = "did you mean " + wanted + "?";
     faults.push_back(std::move(fault));
@@ -116,7 +121,7 @@ void RunSettings::check_setting(const char* path, const char* hparam, bool holds
   const auto info =
       std::find_if(hparams_.begin(), hparams_.end(), [&](const HparamInfo& one) { return Str(hparam) == one.name; });
   if (info == hparams_.end()) return;
-  faults.push_back(error_at(info->location, err::out_of_range, own->shown, own->text, info->where));
+  faults.push_back(error_at(place_of(own, info->location), err::out_of_range, own->shown, own->text, info->where));
   faulty_.insert(path);
 }
 
@@ -131,8 +136,8 @@ void RunSettings::check_hparam(const char* name, bool holds, bool (*fits)(int64_
   if (info == hparams_.end() || setting == resolved_.end()) return;
   const Given* own = given(name);
   faulty_.insert(name);
-  Error fault = error_at(info->location, err::out_of_range, own == nullptr ? Str(name) + " =" : own->shown,
-                         show(setting->value), info->where);
+  Error fault = error_at(place_of(own, info->location), err::out_of_range,
+                         own == nullptr ? Str(name) + " =" : own->shown, show(setting->value), info->where);
   if (fits != nullptr && setting->value.kind == Value::Kind::Int) {
     const int64_t value = setting->value.whole;
     Option<int64_t> below;
@@ -233,7 +238,8 @@ void RunSettings::call(const char* called, const Value& given) {
     if (const Given* off = this->given(prefix)) {
       asked_.insert(prefix);
       if (off->text == "off") return;
-      faults.push_back(error_at(given.location, err::wrong_type, off->shown, in_quotes(off->text), "off"));
+      faults.push_back(
+          error_at(place_of(off, given.location), err::wrong_type, off->shown, in_quotes(off->text), "off"));
     }
     std::vector<Str> names;
     for (Argument& argument : call.items) {
@@ -245,14 +251,14 @@ void RunSettings::call(const char* called, const Value& given) {
       if (found.given != nullptr) is_given.insert(argument.name);
       if (found.given != nullptr) record({path, found.value, argument.type, found.given->from, found.given->at});
     }
-    for (const auto& [path, value] : given_) {
+    for (const auto& [path, values] : given_) {
       const Str start = prefix + ".";
       if (!path.starts_with(start) || asked_.count(path) != 0) continue;
       const Str argument = path.substr(start.size());
       if (argument.empty() || std::isdigit(static_cast<unsigned char>(argument[0])) != 0) continue;
       asked_.insert(path);
       const Str near = nearest(argument, names);
-      faults.push_back(error_at(given.location, err::unknown_setting,
+      faults.push_back(error_at(place_of(&values.back(), given.location), err::unknown_setting,
                                 path + (near.empty() ? "" : fmt::format("; did you mean {}{}?", start, near)) +
                                     (names.empty() ? "" : fmt::format(" ({} has: {})", name, fmt::join(names, ", ")))));
     }
@@ -300,7 +306,7 @@ void RunSettings::check_unused(bool with_model) {
       message += listed.empty() ? fmt::format(" (no {} are listed)", section)
                                 : fmt::format(" ({} lists: {})", section, fmt::join(listed, ", "));
     }
-    faults.push_back(error_at({}, err::unknown_setting, message));
+    faults.push_back(error_at(given.back().place, err::unknown_setting, message));
     if (near.empty() && names.empty()) faults.back().help = "the verb config prints all settings";
   }
 }

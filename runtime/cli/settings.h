@@ -13,10 +13,11 @@ namespace ltr::cli {
 
 /// A value that overrides what the program says. One that a later one overrides is read and checked all the same.
 struct Given {
-  Str text;          ///< as typed
-  const char* from;  ///< "file" "env" "flag"
-  Str at;            ///< for messages: `--width 30`, `run/config.json`
-  Str shown;         ///< what to call it: `--width`, `trainer.epochs`
+  Str text;             ///< as typed
+  const char* from;     ///< "file" "env" "flag"
+  Str at;               ///< for messages: `--width 30`, `run/config.json`
+  Str shown;            ///< what to call it: `--width`, `trainer.epochs`
+  Location place = {};  ///< in a file
 };
 
 /// A resolved setting.

@@ -87,6 +87,18 @@ Str steps_text(Start& start) {
   return fit(request).steps_text;
 }
 
+/// What optimizers and data are set to, which they say as they are made.
+void know_model(Start& start) {
+  try {
+    start.set_up_device();
+    start.build();
+  } catch (const Error& error) {
+    // Where there is no data, settings can be looked at all the same.
+    if (error.code.starts_with("R2")) throw;
+    print_err(fmt::format("note: settings of `model` and `data` are neither listed nor checked: {}\n", error.message));
+  }
+}
+
 }  // namespace
 
 int run_describe(Start& start) {
@@ -111,6 +123,7 @@ int run_describe(Start& start) {
 
 int run_config(Start& start) {
   start.resolve();
+  know_model(start);
   if (start.line.has("schema")) {
     print_out(settings_schema(start.settings, start.experiment->name));
     return 0;

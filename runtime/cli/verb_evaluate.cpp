@@ -84,6 +84,7 @@ int run_evaluate(Start& start, Role role) {
   RunRequest request = start.request(*progress);
   request.run_dir = run;
   request.trained = trained_of(weights);
+  progress->epoch(request.trained.epoch, 0);
   SignalWatch::enter(SignalPhase::Work);
   const EvalReport report = evaluate(request, role);
   SignalWatch::enter(SignalPhase::End);

@@ -72,4 +72,11 @@ with scratch() as place:
     for words, texts in ((("--value", 0.5), ("R2004", "a value of ids")), (("--multiple", 0), ("R2007", "pad_to >= 1"))):
         refused = batch(folder, "given", 'pad = 0, pads = [("ids", value)], pad_to = multiple, side = left', *words)
         check(f"{words[0]} {words[1]} is refused", isinstance(refused, str) and all(text in refused for text in texts), refused)
+    # A length of each field, by two names; both are counted before anything is filled up.
+    source = folder / "both.ltr"
+    source.write_text(PROGRAM.format(padding='pad = 9, lengths = [("ids", "n"), ("wave", "m")]', field="", value="")
+                      .replace("n: i64[B]", "n: i64[B], m: i64[B]").replace("n {n[k]}", "n {n[k]} m {m[k]}"))
+    result = fit(build(source, folder), folder / "both-runs")
+    found = sorted(re.findall(r"^(\d) n (\d) m (\d)$", result.stdout, re.MULTILINE))
+    check("lengths of two fields", found == [("0", "1", "3"), ("1", "2", "2"), ("2", "3", "1")], result.text)
 finish()

@@ -141,6 +141,10 @@ def check_compare(program, folder):
     check("--json, too", as_json["settings"]["lr"] == ["0.05", "0.2"] and len(as_json["results"]["val/loss"]) == 2, as_json)
     check("a page holds the curves of both", [one["name"] for one in json.loads(Reader(page.read_text()).scripts[0])["runs"]]
           == ["line/0001", "line/0002"])
+    run(program, "fit", "--epochs", "2", "--quiet", "--out", folder / "others", cwd=folder)
+    alike = [folder / "runs/line/0001", folder / "others/line/0001"]
+    compared = run(LTRC, "compare", *alike)
+    check("runs of one name are told apart by their folders", compared.stdout.splitlines()[1].split() == [str(one) for one in alike], compared.text)
     check_drawn("two runs", page, ["lr/opt", "loss", "odd"])
     alone = run(LTRC, "compare", runs[0])
     check("one run is not compared: exit 2", alone.returncode == 2, alone.text)

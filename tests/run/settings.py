@@ -68,6 +68,18 @@ RULES = [
     ("fade", "-1", "R2004]: step.gamma -1.0 does not satisfy `gamma >= 0`"),
 ]
 
+# Files of settings, the line and column of what is wrong, and what is said.
+FILES = [
+    ('{"trainer": {\n  "epochs": "x"}}', "2:3", "[R2003]: trainer.epochs is \"x\", but a whole number is wanted"),
+    ('{\n\n "trainer.epochs": 0}', "3:2", "[R2004]: trainer.epochs 0 does not satisfy `epochs >= 1`"),
+    ('{\n "trainer": {"steps": 3, "epoch": 4}}', "2:27", "[R2002]: no setting trainer.epoch; did you mean trainer.epochs?"),
+    ('{"model": {\n"opt": {\n"lr": -1}}}', "3:1", "[R2004]: model.opt.lr -1 does not satisfy"),
+    ('{"trainer.epochs": 3,\n "trainer": {"epochs": 4}}', "2:14", "[R2014]: {file}: the setting trainer.epochs is given twice"),
+    ('{"trainer": {\n "epochs": 3, "epochs": 4}}', "2:15", "[R2014]: {file}: the name \"epochs\" stands twice in one object"),
+    ('{"trainer": {\n "epochs": 3,\n}}', "3:1", "[R2014]: {file}: no JSON: unexpected '}'; expected string literal"),
+    ('{\n "rate": -2}', "2:2", "[R2004]: rate -2.0 does not satisfy `rate > 0`"),
+]
+
 # What is handed on to a layer and to a stage keeps their rules, unless it is `none`.
 HANDED_ON = """ltr 1
 data Ids(buffer: option[int] = none) {
@@ -116,7 +128,19 @@ with scratch() as name:
         check(f"the plan of {epochs} epochs, {steps} steps", result.returncode == 0 and words in result.text, result.text)
     (folder / "c.json").write_text(json.dumps({"topology.strategy": "fsdp"}))
     result = run(program, "describe", "ways", "--config", folder / "c.json")
-    check("a file is the place of what it says", result.returncode == 2 and f"[R2006]: topology.strategy=fsdp in {folder / 'c.json'}: " in result.text, result.text)
+    check("a file is the place of what it says", result.returncode == 2 and f"[R2006]: topology.strategy=fsdp in {folder / 'c.json'}:1: " in result.text, result.text)
+    for text, line, words in FILES:
+        (folder / "c.json").write_text(text)
+        result = run(program, "config", "ways", "--config", folder / "c.json")
+        check(f"the line of {text!r}", result.returncode == 2 and words.replace("{file}", str(folder / "c.json")) in result.text and f"--> {folder / 'c.json'}:{line}\n" in result.text
+              and result.text.count("error[") == 1, result.text)
+    for setting, words in (("model.opt.lrr=0.7", "no setting model.opt.lrr; did you mean model.opt.lr?"), ("model.opt.lr=-3", "SGD.lr -3.0 does not satisfy `lr >= 0`"),
+                           ("data.sise=3", "no setting data.sise"), ("callbacks.Ema.decay=2", "callbacks.Ema.decay 2 does not satisfy")):
+        result = run(program, "config", "ways", "--set", setting)
+        check(f"config refuses {setting}", result.returncode == 2 and words in result.text, result.text)
+    result = run(program, "config", "ways", "--set", "model.opt.momentum=0.5")
+    check("config shows what the model is set to", re.search(r"^model.opt.momentum +0.5 +flag  --set model.opt.momentum=0.5$", result.stdout, re.MULTILINE)
+          and re.search(r"^model.opt.lr +0.1 +experiment ", result.stdout, re.MULTILINE), result.text)
     os.environ["LTR_ARGS"] = "--devices cuda[9]"
     result = run(program, "describe", "ways")
     del os.environ["LTR_ARGS"]

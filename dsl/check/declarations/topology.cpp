@@ -182,7 +182,7 @@ class TopologyChecker {
     }
     axes_.push_back({field.name, std::nullopt});
     if (std::find(kAxes.begin(), kAxes.end(), name) == kAxes.end()) {
-      suggest(diag::unknown_mesh_axis(field.name.span, name).note("a mesh has the axes `replica` and `fsdp`"),
+      suggest(diag::unknown_mesh_axis(field.name.span, name).note("a mesh has the axes {}", diagnostics::listed(kAxes)),
               field.name, kAxes);
       return false;
     }

@@ -23,6 +23,17 @@ std::optional<Requirement> axis_rule(const ast::Call& call, Requirement requirem
   return requirement;
 }
 
+/// `indexes(ids, count)`, begun in `requirement`.
+std::optional<Requirement> table_rule(const ast::Call& call, Requirement requirement, Scope& scope) {
+  const auto* param = call.arguments[0].value->get<ast::NameRef>();
+  const auto count = check_dim(*call.arguments[1].value, scope);
+  if (param == nullptr || !count) return std::nullopt;
+  requirement.kind = Requirement::Kind::Indexes;
+  requirement.param = param->name.text;
+  requirement.left = *count;
+  return requirement;
+}
+
 /// `broadcasts(mask, B, heads, S, S)`, which only the library says, of a tensor that is given.
 std::optional<Requirement> tensor_rule(const ast::Expr& where, Scope& scope) {
   const auto* call = where.get<ast::Call>();
@@ -34,6 +45,8 @@ std::optional<Requirement> tensor_rule(const ast::Expr& where, Scope& scope) {
   requirement.is_where = true;
   if (callee->name.text == "one_for_each" && call->arguments.size() == 3)
     return axis_rule(*call, std::move(requirement), scope);
+  if (callee->name.text == "indexes" && call->arguments.size() == 2)
+    return table_rule(*call, std::move(requirement), scope);
   if (callee->name.text != "broadcasts" || call->arguments.empty()) return std::nullopt;
   const auto* param = call->arguments[0].value->get<ast::NameRef>();
   if (param == nullptr) return std::nullopt;

@@ -8,6 +8,7 @@
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/expressions.h"
+#include "dsl/check/scope/aside.h"
 #include "dsl/check/types/types.h"
 #include "dsl/diagnostics/suggest.h"
 #include "runtime/tables/roles.h"

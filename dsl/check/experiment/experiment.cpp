@@ -149,6 +149,8 @@ void check_unknown_settings(Context& cx, const ast::Experiment& ast, Merged& mer
     } else if (ast::section_info(setting.name.text).kind != ast::SectionKind::Error) {
       diagnostic.help("it is a section: `{} { … }`", setting.name.text);
       merged.told_missing.insert(setting.name.text);
+    } else if (setting.name.text == "optimizer") {
+      diagnostic.help("a model has it, with what it moves: `optimizer opt = Adam(net.weights, lr = 1e-3)`");
     } else if (did_you_mean(diagnostic, setting.name.text, setting.name.span, kFields) && !diagnostic.fixes.empty()) {
       merged.told_missing.insert(diagnostic.fixes[0].replacement);
     } else {

@@ -51,12 +51,11 @@ struct Tables {
     for (const Member& member : object.members) take(member.value);
   }
   void take(const ExprView& expr) {
-    constexpr size_t kRow = 3;  // of `Embedding(count, size, weight, padding_idx)`, and of `EmbeddingBag`
     const auto* made = expr.get<node::Construct>();
     if (made != nullptr && expr.type.kind == Kind::Block && expr.type.decl < program.blocks.size()) {
       const Object& block = program.blocks[expr.type.decl];
-      const bool is_table = block.is_library && (block.name == "Embedding" || block.name == "EmbeddingBag");
-      if (is_table && made->args.size() > kRow) rows.push_back(made->args[kRow]);
+      const auto row = std::ranges::find(block.params, "padding_idx", &Local::name) - block.params.begin();
+      if (block.is_library && size_t(row) < made->args.size()) rows.push_back(made->args[size_t(row)]);
       if (!block.is_library && seen.insert(expr.type.decl).second) take(block);
     }
     for_each_child(expr, [&](ExprId part) { take(program.exprs[part]); });

@@ -4,6 +4,7 @@
 #include "dsl/check/declarations/devices.h"
 #include "dsl/check/experiment/settings.h"
 #include "dsl/check/expressions/expressions.h"
+#include "dsl/check/host_types.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/check/scope/twice.h"
 #include "dsl/diagnostics/suggest.h"
@@ -14,12 +15,7 @@ namespace ltr::check {
 namespace {
 
 Type type_of_text(const std::string& text) {
-  if (text == "int") return Type::of(Kind::Int);
-  if (text == "str") return Type::of(Kind::Str);
-  if (text == "bool") return Type::of(Kind::Bool);
-  if (text == "bytes") return Type::of(Kind::Bytes);
-  if (text == "duration") return Type::of(Kind::Duration);
-  if (text == "period") return Type::of(Kind::Period);
+  if (const auto kind = host_kind(text)) return Type::of(*kind);
   Type type = Type::of(Kind::OneOf);
   type.choices = choices_of(text);
   return type;

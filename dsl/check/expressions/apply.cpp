@@ -4,6 +4,7 @@
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/call.h"
 #include "dsl/check/library/library_call.h"
+#include "dsl/check/scope/aside.h"
 #include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {

@@ -3,6 +3,7 @@
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/call.h"
+#include "dsl/check/scope/aside.h"
 #include "dsl/diagnostics/suggest.h"
 #include "runtime/tables/roles.h"
 

@@ -7,6 +7,7 @@
 #include "dsl/check/expressions/declared_at.h"
 #include "dsl/check/expressions/origins.h"
 #include "dsl/check/library/library_call.h"
+#include "dsl/check/scope/aside.h"
 
 namespace ltr::check {
 
@@ -73,6 +74,8 @@ bool match_last(const std::vector<Expr>& args, const Type& wanted, Fits fits, Sc
                              args[0].type.is_tensor() && !args[0].span.is_empty() && one.span != args[0].span;
     if (is_of_first) one.label(args[0].span, "{}", scope.cx.text(args[0].type));
     if (one.code == diagnostics::Code::E0303) label_taken(one, args.back(), wanted, scope);
+    if (one.code == diagnostics::Code::E0303 || one.code == diagnostics::Code::E0304)
+      help_one_of_each(one, args[0], scope);
     scope.cx.report(std::move(one));
   }
   if (is_fit && args.back().type.is_tensor()) note_taken(args.back(), asked, scope);
@@ -135,37 +138,6 @@ std::optional<std::vector<Expr>> op_arguments(const FnInfo& op, CallSite& site, 
 }
 
 Expr call_op(const FnInfo& op, CallSite& site) { return call_by_rule(op, site); }
-
-namespace {
-
-/// `pos(arange(S))` of a table: that it has so many rows. Of a function's own binder the callers are asked.
-void require_rows(FnInfo& fn, const Expr& index, const Binding& binding, CallSite& site) {
-  Context& cx = site.scope.cx;
-  const bool is_table = fn.owner != nullptr && fn.owner->name == "Embedding" && fn.name == "forward" &&
-                        cx.graph.modules[fn.owner->module].is_library && !fn.owner->params.empty();
-  if (!is_table || cx.is_trying || !fn.owner->params[0].type.value) return;
-  const std::optional<Polynomial> most = counted_to(index, site.scope);
-  if (!most || cx.program.atoms.mentions_unknown(*most)) return;
-  Requirement rows;
-  rows.kind = Requirement::Kind::AtMost;
-  rows.left = *most;
-  rows.right = cx.program.atoms.substitute(*fn.owner->params[0].type.value, binding.dims);
-  rows.text = cx.text(rows.left) + " <= " + cx.text(rows.right);
-  rows.origin = site.span;
-  rows.is_where = true;
-  rows.is_rows = true;
-  const bool is_of_caller = !rests_on_params(rows.left, cx) && rests_on_params(rows.right, cx) &&
-                            site.scope.info != nullptr && site.scope.info->owner == site.scope.owner;
-  const Truth truth = decide(rows, cx);
-  if (truth == Truth::Proven) return;
-  if (is_of_caller && truth == Truth::Open) {
-    site.scope.info->requirements.push_back(std::move(rows));
-  } else {
-    require(std::move(rows), site.span, site.scope);
-  }
-}
-
-}  // namespace
 
 Expr call_by_signature(const FnInfo& op, CallSite& site) {
   Binding binding;
@@ -250,7 +222,6 @@ Expr call_fn(FnInfo& fn, std::optional<Expr> receiver, CallSite& site) {
     return error_at(site.span);
   }
   put_requirements(fn.requirements, binding, {fn.params, args, receiver ? &*receiver : nullptr}, site.span, site.scope);
-  if (receiver && args.size() == 1) require_rows(fn, args[0], binding, site);
   if (is_broken(fn.result, binding, cx)) return error_at(site.span);
   if (!require_sizes(fn.result, binding, site.span, site.scope)) return error_at(site.span);
   Type result = substitute(fn.result, binding, cx);

@@ -6,6 +6,7 @@
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/library/library_call.h"
+#include "dsl/check/scope/aside.h"
 #include "dsl/check/scope/twice.h"
 #include "dsl/check/statements/statements.h"
 #include "dsl/resolve/library.h"

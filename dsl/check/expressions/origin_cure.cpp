@@ -5,6 +5,7 @@
 
 #include "dsl/check/expressions/operands.h"
 #include "dsl/check/expressions/origins.h"
+#include "dsl/check/scope/aside.h"
 
 namespace ltr::check {
 
@@ -136,6 +137,22 @@ std::optional<size_t> taken_axis(const node::Op& op, const std::vector<Dim>& lef
 }
 
 }  // namespace
+
+void help_one_of_each(diagnostics::Diagnostic& diagnostic, const ExprView& value, Scope& scope) {
+  Context& cx = scope.cx;
+  find_maker(value, scope, [&](const ExprView& part) {
+    const auto* op = part.get<node::Op>();
+    if (op == nullptr || op->op != library::Id::IndexTensor) return false;
+    const ExprView base = cx.at(op->args.front()), index = cx.at(op->args.back());
+    const bool is_of_each = base.type.dims.size() == 2 && index.type.dims.size() == 1 &&
+                            index.type.element != Element::Bool && index.type.dims[0] == base.type.dims[0];
+    if (!is_of_each) return false;
+    const std::string rows = cx.source_text(base.span), places = cx.source_text(index.span);
+    diagnostic.help("if `{}` is a place in each row of `{}`: `{}.gather(1, {}.unsqueeze(1)).squeeze(1)`", places, rows,
+                    rows, places);
+    return true;
+  });
+}
 
 bool is_reduction(const std::string& name, const Scope& scope) {
   const Symbol* symbol = name.empty() ? nullptr : scope.cx.graph.find(scope.module, name);

@@ -95,40 +95,42 @@ struct FindInput {
   }
 };
 
-/// The last stage of these names, with an argument, that a stream goes through.
+/// The last of these stages, with an argument, that a stream goes through.
 const ast::Expr* last_stage(const ast::Expr& stream, const std::vector<ast::Item>& items,
-                            const std::set<std::string>& names) {
+                            const std::vector<library::Id>& stages) {
   if (const auto* pipe = stream.get<ast::Pipe>()) {
     const auto* call = pipe->target->get<ast::Call>();
     const auto* name = call != nullptr ? call->callee->get<ast::NameRef>() : nullptr;
-    const bool is_meant = name != nullptr && !call->arguments.empty() && names.contains(name->name.text);
-    return is_meant ? &*pipe->target : last_stage(*pipe->value, items, names);
+    const bool is_meant =
+        name != nullptr && !call->arguments.empty() &&
+        std::ranges::any_of(stages, [&](library::Id id) { return library::info(id).name == name->name.text; });
+    return is_meant ? &*pipe->target : last_stage(*pipe->value, items, stages);
   }
   // A part of a split.
-  if (const auto* index = stream.get<ast::Index>()) return last_stage(*index->base, items, names);
+  if (const auto* index = stream.get<ast::Index>()) return last_stage(*index->base, items, stages);
   const auto* name = stream.get<ast::NameRef>();
   for (const ast::Item& item : items) {
     const auto* let = name != nullptr ? item.get<ast::Let>() : nullptr;
     // What is named stands above.
     if (let != nullptr && let->name.text == name->name.text && let->value.span.end <= stream.span.begin)
-      return last_stage(let->value, items, names);
+      return last_stage(let->value, items, stages);
   }
   return nullptr;
 }
 
-/// The last stage of these names in front of the one that is called, or has a function, at `place`; null if there is none.
-const ast::Expr* stage_before(Span place, const std::set<std::string>& names, const Scope& scope) {
+/// The last of these stages in front of the one that is called, or has a function, at `place`; null if there is none.
+const ast::Expr* stage_before(Span place, const std::vector<library::Id>& stages, const Scope& scope) {
   const ast::Decl* decl = scope.owner != nullptr ? scope.owner->decl : nullptr;
   const std::vector<ast::Item>* items = decl != nullptr ? items_in(*decl) : nullptr;
   if (items == nullptr) return nullptr;
   FindInput find{.place = place};
   find(*decl);
-  return find.input != nullptr ? last_stage(*find.input, *items, names) : nullptr;
+  return find.input != nullptr ? last_stage(*find.input, *items, stages) : nullptr;
 }
 
 /// Adds the stage in front of the one whose function is at `function` that gives the size which is not wanted.
 void label_stage(diagnostics::Diagnostic& diagnostic, Span function, const Scope& scope) {
-  const ast::Expr* stage = stage_before(function, {"window", "pack"}, scope);
+  const ast::Expr* stage = stage_before(function, {library::Id::Window, library::Id::Pack}, scope);
   if (stage == nullptr) return;
   const std::string size = scope.cx.source_text(stage->get<ast::Call>()->arguments[0].value->span);
   // Of a record of several dims another one may be wrong.
@@ -270,7 +272,7 @@ void label_layer(diagnostics::Diagnostic& diagnostic, const ExprView& value, con
 }
 
 void label_batches(diagnostics::Diagnostic& diagnostic, Span stage, const Scope& scope) {
-  const ast::Expr* first = stage_before(stage, {"collate"}, scope);
+  const ast::Expr* first = stage_before(stage, {library::Id::Collate}, scope);
   if (first != nullptr) diagnostic.tie(diagnostics::Tie::Batches, first->span, "batches are made here");
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "dsl/check/expressions/expressions.h"
+#include "dsl/check/scope/aside.h"
 
 namespace ltr::check {
 
@@ -53,6 +54,9 @@ void label_taken(diagnostics::Diagnostic& diagnostic, const ExprView& value, con
 
 /// How far `arange(n)` counts, which `value` is in whatever arrangement; nothing if it is no such thing.
 std::optional<Polynomial> counted_to(const ExprView& value, Scope& scope);
+
+/// Adds how one element of each row is taken, where rows were taken by as many places as there are rows: `q[action]`.
+void help_one_of_each(diagnostics::Diagnostic& diagnostic, const ExprView& value, Scope& scope);
 
 /// Adds the `collate` above that has made batches already of what comes into the stage that is called at `stage`.
 void label_batches(diagnostics::Diagnostic& diagnostic, Span stage, const Scope& scope);

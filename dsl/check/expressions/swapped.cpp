@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "dsl/check/expressions/call.h"
+#include "dsl/check/scope/aside.h"
 
 namespace ltr::check {
 

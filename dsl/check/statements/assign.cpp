@@ -1,4 +1,5 @@
 #include "dsl/check/expressions/declared_at.h"
+#include "dsl/check/scope/aside.h"
 #include "dsl/check/statements/statements.h"
 
 namespace ltr::check {

@@ -4,6 +4,7 @@
 #include "dsl/ast/walk.h"
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/origins.h"
+#include "dsl/check/scope/aside.h"
 #include "dsl/check/statements/statements.h"
 
 namespace ltr::check {

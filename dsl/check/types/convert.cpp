@@ -3,6 +3,7 @@
 
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/expressions/own_weight.h"
+#include "dsl/check/scope/aside.h"
 #include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {

@@ -111,6 +111,7 @@ Truth decide(const Requirement& requirement, const Context& cx) {
     }
     case Requirement::Kind::Broadcasts:
     case Requirement::Kind::OneForEach:
+    case Requirement::Kind::Indexes:
     case Requirement::Kind::Holds: return Truth::Open;  // `require_value` asks.
   }
   return Truth::Open;

@@ -296,9 +296,11 @@ bool put_on_tensor(Requirement requirement, const Binding& binding, const Argume
   for (size_t i = 0; i < given.params.size(); ++i) {
     if (given.params[i].name != requirement.param) continue;
     const Span place = given.values[i].span.is_empty() ? use : given.values[i].span;
-    return requirement.kind == Requirement::Kind::Broadcasts
-               ? require_broadcast(requirement, given.values[i], place, scope)
-               : require_one_for_each(requirement, given.values[i], place, scope);
+    switch (requirement.kind) {
+      case Requirement::Kind::Broadcasts: return require_broadcast(requirement, given.values[i], place, scope);
+      case Requirement::Kind::Indexes: return require_rows(requirement, given.values[i], use, scope);
+      default: return require_one_for_each(requirement, given.values[i], place, scope);
+    }
   }
   return true;
 }
@@ -346,7 +348,7 @@ bool put_requirements(const std::vector<Requirement>& requirements, Binding& bin
   for (Requirement requirement : requirements) {
     Span place = use;
     if (requirement.rule && !has_all(*requirement.rule, given, cx)) continue;
-    if (requirement.kind == Requirement::Kind::Broadcasts || requirement.kind == Requirement::Kind::OneForEach) {
+    if (!requirement.param.empty()) {
       holds = put_on_tensor(std::move(requirement), binding, given, use, scope) && holds;
       continue;
     }
@@ -399,7 +401,8 @@ host::Op comparison_of(Requirement::Kind kind) {
     case Requirement::Kind::Less: return host::Op::Less;
     case Requirement::Kind::Holds:
     case Requirement::Kind::Broadcasts:
-    case Requirement::Kind::OneForEach: break;
+    case Requirement::Kind::OneForEach:
+    case Requirement::Kind::Indexes: break;
   }
   return host::Op::Equal;
 }

@@ -6,13 +6,14 @@ namespace ltr::check {
 
 /// A shape fact that the user of a declaration must satisfy.
 struct Requirement {
-  enum class Kind { Equal, Divisible, AtMost, Less, Holds, Broadcasts, OneForEach };
+  enum class Kind { Equal, Divisible, AtMost, Less, Holds, Broadcasts, OneForEach, Indexes };
   Kind kind = Kind::Equal;
   Polynomial left;
   Polynomial right;
   std::optional<Expr> rule;  ///< Holds: over the params of the declaration that requires it
   std::string param;         ///< Broadcasts: the tensor that is given for it does so to a tensor of these dims
   std::vector<Polynomial> onto;
+  // Indexes: what is given for `param` counts rows of a table that has `left`.
   int64_t axis = 0;  ///< OneForEach: of `param`, which has as many places there as `left`, if that is not 1
   std::string text;  ///< as written, `D % heads == 0`
   Span origin;

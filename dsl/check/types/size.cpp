@@ -1,5 +1,6 @@
 // Sizes that cannot be: below 0, or of a window that is larger than what it slides over.
 
+#include "dsl/check/expressions/origins.h"
 #include "dsl/check/types/types.h"
 
 namespace ltr::check {
@@ -170,6 +171,28 @@ bool require_one_for_each(const Requirement& requirement, const ExprView& given,
                 .label(place, "{}", cx.text(type))
                 .note("`{}` is 1, or one for each of that axis", requirement.text));
   return false;
+}
+
+bool require_rows(const Requirement& table, const ExprView& index, Span use, Scope& scope) {
+  Context& cx = scope.cx;
+  if (cx.is_trying) return true;
+  const std::optional<Polynomial> most = counted_to(index, scope);
+  if (!most || cx.program.atoms.mentions_unknown(*most)) return true;
+  Requirement rows;
+  rows.kind = Requirement::Kind::AtMost;
+  rows.left = *most;
+  rows.right = table.left;
+  rows.text = cx.text(rows.left) + " <= " + cx.text(rows.right);
+  rows.origin = use;
+  rows.is_where = true;
+  rows.is_rows = true;
+  const bool is_of_caller = !rests_on_params(rows.left, cx) && rests_on_params(rows.right, cx) &&
+                            scope.info != nullptr && scope.info->owner == scope.owner;
+  const Truth truth = decide(rows, cx);
+  if (truth == Truth::Proven) return true;
+  if (!is_of_caller || truth != Truth::Open) return require(std::move(rows), use, scope);
+  scope.info->requirements.push_back(std::move(rows));
+  return true;
 }
 
 }  // namespace ltr::check

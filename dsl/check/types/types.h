@@ -125,6 +125,9 @@ bool require_elements(const Type& weight, Span use, Scope& scope);
 bool require_broadcast(const Requirement& requirement, const ExprView& given, Span place, Scope& scope);
 /// `where one_for_each(channels, x, 1)`, of the library: whether `given` has so many places along that axis, if they are not 1.
 bool require_one_for_each(const Requirement& requirement, const ExprView& given, Span place, Scope& scope);
+/// `where indexes(ids, count)`, of the library: of `pos(arange(S))` that the table has so many rows. Of a function's own binder the
+/// callers are asked.
+bool require_rows(const Requirement& table, const ExprView& index, Span use, Scope& scope);
 /// Puts a requirement where it belongs: proven, reported as false, passed on to the declaration's
 /// user, or an obligation of the program.
 bool require(Requirement requirement, Span use, Scope& scope);

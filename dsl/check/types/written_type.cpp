@@ -2,6 +2,7 @@
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/expressions.h"
+#include "dsl/check/host_types.h"
 #include "dsl/check/scope/twice.h"
 
 namespace ltr::check {
@@ -21,48 +22,16 @@ std::vector<std::string> element_names() {
 }
 
 std::vector<std::string> type_words() {
-  std::vector<std::string> names = {"int",  "str",    "path",   "duration", "period", "bytes",
-                                    "list", "option", "one_of", "series",   "weights"};
+  std::vector<std::string> names;
+  for (const HostType& type : kHostTypes) {
+    if (type.is_written && !element_of(std::string(type.name))) names.emplace_back(type.name);
+  }
+  names.insert(names.end(), {"list", "option", "one_of"});
   for (std::string& name : element_names()) names.push_back(std::move(name));
   return names;
 }
 
 namespace {
-
-std::optional<Kind> host_kind(const std::string& name) {
-  static const std::map<std::string, Kind> kKinds = {{"int", Kind::Int},
-                                                     {"float", Kind::Float},
-                                                     {"bool", Kind::Bool},
-                                                     {"str", Kind::Str},
-                                                     {"path", Kind::Path},
-                                                     {"duration", Kind::Duration},
-                                                     {"period", Kind::Period},
-                                                     {"bytes", Kind::Bytes},
-                                                     {"secret", Kind::Secret},
-                                                     {"series", Kind::Series},
-                                                     {"weights", Kind::Weights},
-                                                     {"optimizer", Kind::Optimizer},
-                                                     {"stream", Kind::Stream},
-                                                     {"schedule", Kind::Schedule},
-                                                     {"logger", Kind::Logger},
-                                                     {"callback", Kind::CallbackValue},
-                                                     {"map_fn", Kind::Function},
-                                                     {"filter_fn", Kind::Function},
-                                                     {"initializer", Kind::Initializer},
-                                                     {"trainer_value", Kind::TrainerValue},
-                                                     {"draw", Kind::Draw},
-                                                     {"receiver", Kind::TrainerValue},
-                                                     {"weight_path", Kind::Str},
-                                                     {"int_or_all", Kind::Int},
-                                                     {"float_or_period", Kind::Period},
-                                                     {"facts", Kind::Facts},
-                                                     {"vocabulary", Kind::Vocabulary},
-                                                     {"tokenizer", Kind::Tokenizer},
-                                                     {"number", Kind::Float}};
-  const auto found = kKinds.find(name);
-  if (found == kKinds.end()) return std::nullopt;
-  return found->second;
-}
 
 /// A kind of value that callbacks alone take: which one, the name of its type says, as messages and runs write it.
 std::string name_in_settings(const std::string& name) {

@@ -1,6 +1,7 @@
 #include <array>
 
 #include "dsl/parse/grammar/rules.h"
+#include "dsl/parse/parse.h"
 
 namespace ltr::parse::grammar {
 
@@ -82,3 +83,15 @@ bool Misplaced::report_misplaced(State& state, Iter at, const char* place) {
 }
 
 }  // namespace ltr::parse::grammar
+
+namespace ltr::parse {
+
+std::vector<std::string_view> words_at_home(std::string_view place) {
+  std::vector<std::string_view> words;
+  for (const grammar::Home& home : grammar::kHomes) {
+    if (home.places.find(place) != std::string_view::npos) words.push_back(lex::spelling(home.kind));
+  }
+  return words;
+}
+
+}  // namespace ltr::parse

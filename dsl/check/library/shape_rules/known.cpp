@@ -11,7 +11,7 @@ namespace {
 
 bool is_value_of_let(const FnInfo& op, CallSite& site) {
   if (!site.scope.let_name.empty()) return true;
-  const char* name = op.name == "tokenizer" ? "tok" : "seen";
+  const char* name = op.id == library::Id::Tokenizer ? "tok" : "seen";
   site.scope.cx.report(diag::wrong_place(site.span, "`" + op.name + "` is the value of a `let` of data")
                            .help("`let {} = {}` gives it a name", name, site.scope.cx.source_text(site.span)));
   return false;
