@@ -25,7 +25,7 @@ def place_functions(source):
 
 def words_of(source):
     tokens = (source / "dsl/lex/token_kind.def").read_text()
-    types = (source / "dsl/check/types/written_type.cpp").read_text()
+    types = (source / "dsl/check/host_types.h").read_text()
     elements = re.findall(r"^LTR_ELEMENT\(\w+, (\w+),", (source / "runtime/tables/elements.def").read_text(), re.M)
     functions, blocks = set(), set()
     for path in sorted((source / "stdlib").rglob("*.ltr")):
@@ -41,7 +41,7 @@ def words_of(source):
     reserved = re.findall(r'^LTR_RESERVED\(\w+,\s*"(\w+)"\)', tokens, re.M)
     constants = ["true", "false", "none"]
     functions |= place_functions(source)
-    types = {*re.findall(r'\{"(\w+)",\s+Kind::', types), *elements, *APPLIED_TYPES} - {"number"}
+    types = {*re.findall(r'HostType\{"(\w+)", Kind::', types), *elements, *APPLIED_TYPES} - {"number"}
     return {
         "keywords": keywords,
         "reserved": [word for word in reserved if word not in constants],

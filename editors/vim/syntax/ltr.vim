@@ -13,49 +13,51 @@ syntax keyword ltrKeyword sweep tags serve callbacks loggers fails return yield 
 syntax keyword ltrKeyword image histogram text epoch both bar while every no_grad scan dim new
 syntax keyword ltrOperatorWord and or not in as if then else
 syntax keyword ltrConstant true false none
-syntax keyword ltrType bf16 bool f16 f32 f64 float i16 i32 i64 i8 list one_of option series u8 weights
+syntax keyword ltrType bf16 bool bytes draw duration f16 f32 f64 facts float float_or_period i16 i32 i64 i8
+syntax keyword ltrType initializer int int_or_all list logger one_of option path period receiver schedule
+syntax keyword ltrType secret series str stream tokenizer trainer_value u8 vocabulary weight_path weights
 syntax keyword ltrFunction abs acos adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d
 syntax keyword ltrFunction adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d affine_grid alibi all
 syntax keyword ltrFunction any arange argmax argmin arrow asha asin atan atan2 attention audio auto_contrast
 syntax keyword ltrFunction avg_pool1d avg_pool2d avg_pool3d balance batch_norm bce bce_with_logits bernoulli
-syntax keyword ltrFunction bilinear bincount bmm bucket bucketize by_epoch bytes cache cdist ceil celu
-syntax keyword ltrFunction center_crop chain chars cholesky chunk cifar10 cifar100 clamp class_counts class_of
-syntax keyword ltrFunction clone close collate color_jitter concat confusion_counts constant contains
-syntax keyword ltrFunction contrastive conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
-syntax keyword ltrFunction corrcoef cos cosh cosine cosine_embedding cosine_restarts cosine_similarity count
-syntax keyword ltrFunction count_windows counted cov cross cross_entropy csv ctc cumprod cumsum cutmix cyclic
-syntax keyword ltrFunction det diag diag_embed diagonal dice diff discord dropout dropout2d edit_distances eigh
-syntax keyword ltrFunction eigvalsh einsum elu embedding end_epoch ends_with equal equalize erf exp expand
-syntax keyword ltrFunction expm1 exponential eye facts fashion_mnist fft fft2 files filter find flatten flip
-syntax keyword ltrFunction floor focal folds fraction frequency_mask full gather gaussian_blur gaussian_nll
-syntax keyword ltrFunction gelu glu grad gradcheck grayscale grid_sample group_norm gru gumbel_softmax
-syntax keyword ltrFunction hamming_window hann_window hardshrink hardsigmoid hardswish hardtanh hf_dataset
-syntax keyword ltrFunction hinge histc huber idx ifft ifft2 image_folder image_grid index_select instance_norm
-syntax keyword ltrFunction int_uniform interpolate interpolate1d interpolate3d inv inverse_sqrt irfft isfinite
-syntax keyword ltrFunction isinf isnan istft jaccard join jsonl kaiming_normal kaiming_uniform kl_div kron l1
-syntax keyword ltrFunction layer_norm leaky_relu length length_mask lerp linear linear_warmup linspace log10
-syntax keyword ltrFunction log1p log2 log_softmax log_uniform logaddexp logcumsumexp logsigmoid logsumexp lower
-syntax keyword ltrFunction lstm lstsq map margin_ranking masked_fill matmul matrix_exp matrix_norm max_pool1d
-syntax keyword ltrFunction max_pool2d max_pool3d maximum median mel_filters mel_spectrogram meshgrid mfcc
-syntax keyword ltrFunction minimum mish mix mixup mnist mse multi_margin multilabel_margin
-syntax keyword ltrFunction multilabel_soft_margin multistep nan_to_num nanmean nansum nll noam norm normal
-syntax keyword ltrFunction normalize npy npz numel one_cycle one_hot ones or_else orthogonal outer overfit pack
-syntax keyword ltrFunction pad pad_image pairwise_distance parquet permute pinv pixel_shuffle plateau
-syntax keyword ltrFunction poisson_nll polynomial posterize pow prefetch prelu prod qr quantile quantiles ramp
-syntax keyword ltrFunction rand rand_augment randint randn random_affine random_crop random_crop_pair
-syntax keyword ltrFunction random_erasing random_flip random_flip_pair random_perspective random_resized_crop
-syntax keyword ltrFunction random_resized_crop_pair random_rotation random_rotation_pair random_vflip
-syntax keyword ltrFunction random_vflip_pair randperm range ranks relu relu6 repeat replace resample reshape
-syntax keyword ltrFunction resize resize_pair rfft rms_norm rnn roll rope round rsqrt safetensors sample save
-syntax keyword ltrFunction save_png scatter scatter_add score_curve searchsorted select selu sequential
-syntax keyword ltrFunction sharpness shuffle sigmoid sigmoid_focal sign silu sin sinh slack slogdet smooth_l1
-syntax keyword ltrFunction soft_cross_entropy soft_margin softmax softplus softshrink softsign solarize solve
-syntax keyword ltrFunction solve_triangular sort split sqlite sqrt square squeeze stack starts_with std stft
-syntax keyword ltrFunction stop stop_grad strip svd svdvals swiglu synthetic take tan tanh tanhshrink
-syntax keyword ltrFunction tar_shards teams text_chars text_lines tfrecord threshold time_mask to_float
-syntax keyword ltrFunction token_shards tokenize tokenizer topk trace tracked transpose tril triplet_margin
-syntax keyword ltrFunction triu trivial_augment trunc trunc_normal tversky unfold uniform unique unsqueeze
-syntax keyword ltrFunction upper var vocab webhook window wsd xavier_normal xavier_uniform zeros zip
+syntax keyword ltrFunction bilinear bincount bmm bucket bucketize by_epoch cache cdist ceil celu center_crop
+syntax keyword ltrFunction chain chars cholesky chunk cifar10 cifar100 clamp class_counts class_of clone close
+syntax keyword ltrFunction collate color_jitter concat confusion_counts constant contains contrastive conv1d
+syntax keyword ltrFunction conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d corrcoef cos cosh
+syntax keyword ltrFunction cosine cosine_embedding cosine_restarts cosine_similarity count count_windows
+syntax keyword ltrFunction counted cov cross cross_entropy csv ctc cumprod cumsum cutmix cyclic det diag
+syntax keyword ltrFunction diag_embed diagonal dice diff discord dropout dropout2d edit_distances eigh eigvalsh
+syntax keyword ltrFunction einsum elu embedding end_epoch ends_with equal equalize erf exp expand expm1
+syntax keyword ltrFunction exponential eye fashion_mnist fft fft2 files filter find flatten flip floor focal
+syntax keyword ltrFunction folds fraction frequency_mask full gather gaussian_blur gaussian_nll gelu glu grad
+syntax keyword ltrFunction gradcheck grayscale grid_sample group_norm gru gumbel_softmax hamming_window
+syntax keyword ltrFunction hann_window hardshrink hardsigmoid hardswish hardtanh hf_dataset hinge histc huber
+syntax keyword ltrFunction idx ifft ifft2 image_folder image_grid index_select instance_norm int_uniform
+syntax keyword ltrFunction interpolate interpolate1d interpolate3d inv inverse_sqrt irfft isfinite isinf isnan
+syntax keyword ltrFunction istft jaccard join jsonl kaiming_normal kaiming_uniform kl_div kron l1 layer_norm
+syntax keyword ltrFunction leaky_relu length length_mask lerp linear linear_warmup linspace log10 log1p log2
+syntax keyword ltrFunction log_softmax log_uniform logaddexp logcumsumexp logsigmoid logsumexp lower lstm lstsq
+syntax keyword ltrFunction map margin_ranking masked_fill matmul matrix_exp matrix_norm max_pool1d max_pool2d
+syntax keyword ltrFunction max_pool3d maximum median mel_filters mel_spectrogram meshgrid mfcc minimum mish mix
+syntax keyword ltrFunction mixup mnist mse multi_margin multilabel_margin multilabel_soft_margin multistep
+syntax keyword ltrFunction nan_to_num nanmean nansum nll noam norm normal normalize npy npz numel one_cycle
+syntax keyword ltrFunction one_hot ones or_else orthogonal outer overfit pack pad pad_image pairwise_distance
+syntax keyword ltrFunction parquet permute pinv pixel_shuffle plateau poisson_nll polynomial posterize pow
+syntax keyword ltrFunction prefetch prelu prod qr quantile quantiles ramp rand rand_augment randint randn
+syntax keyword ltrFunction random_affine random_crop random_crop_pair random_erasing random_flip
+syntax keyword ltrFunction random_flip_pair random_perspective random_resized_crop random_resized_crop_pair
+syntax keyword ltrFunction random_rotation random_rotation_pair random_vflip random_vflip_pair randperm range
+syntax keyword ltrFunction ranks relu relu6 repeat replace resample reshape resize resize_pair rfft rms_norm
+syntax keyword ltrFunction rnn roll rope round rsqrt safetensors sample save save_png scatter scatter_add
+syntax keyword ltrFunction score_curve searchsorted select selu sequential sharpness shuffle sigmoid
+syntax keyword ltrFunction sigmoid_focal sign silu sin sinh slack slogdet smooth_l1 soft_cross_entropy
+syntax keyword ltrFunction soft_margin softmax softplus softshrink softsign solarize solve solve_triangular
+syntax keyword ltrFunction sort split sqlite sqrt square squeeze stack starts_with std stft stop stop_grad
+syntax keyword ltrFunction strip svd svdvals swiglu synthetic take tan tanh tanhshrink tar_shards teams
+syntax keyword ltrFunction text_chars text_lines tfrecord threshold time_mask to_float token_shards tokenize
+syntax keyword ltrFunction topk trace tracked transpose tril triplet_margin triu trivial_augment trunc
+syntax keyword ltrFunction trunc_normal tversky unfold uniform unique unsqueeze upper var vocab webhook window
+syntax keyword ltrFunction wsd xavier_normal xavier_uniform zeros zip
 syntax keyword ltrBlock AUROC Accuracy Adadelta Adafactor Adagrad Adam AdamW Adamax AdaptiveAvgPool1d
 syntax keyword ltrBlock AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d
 syntax keyword ltrBlock AdaptiveMaxPool3d AlphaDropout AveragePrecision AvgPool1d AvgPool2d AvgPool3d BLEUScore
