@@ -85,12 +85,12 @@ def same(one, other):
     return one[0] == other[0] and first[0] == first[1]
 
 
-def report(seed, fault, folder):
-    """Says what is wrong, with the smallest form."""
+def report(seed, fault, folder, shrinks=True):
+    """Says what is wrong, with the smallest form, which takes minutes."""
     place = folder / f"small{seed}"
     place.mkdir(exist_ok=True)
-    small = shrunk(program_of(seed), lambda files: same(fault_of(written(files, place)), fault))
-    written(small, place)
+    small = shrunk(program_of(seed), lambda files: same(fault_of(written(files, place)), fault)) if shrinks else {}
+    written(small or program_of(seed), place)
     check(f"program {seed}", False, "\n".join([*fault, *(f"---- {name}\n{text}" for name, text in small.items())]))
 
 
@@ -156,7 +156,7 @@ def main():
             for faults in pool.map(functools.partial(refused, place=folder, keeps=bool(options.keep)), batches):
                 for seed, fault in faults.items():
                     found[fault[0]] += 1
-                    report(seed, fault, folder)
+                    report(seed, fault, folder, found.total() == 1)
             check(f"{options.checks} programs are checked", not found)
             end = time.monotonic() + 60 * (options.minutes or 0)
             seed, count = (options.seed, 1) if options.seed is not None else (options.first, options.count)
@@ -166,7 +166,7 @@ def main():
                 for one, fault in zip(seeds, pool.map(functools.partial(built, place=folder), seeds)):
                     found[fault[0]] += 1
                     if fault[0]:
-                        report(one, fault, folder)
+                        report(one, fault, folder, found.total() - found[""] == 1)
                     else:
                         check(f"program {one}", True)
                 tried += len(seeds)
