@@ -106,7 +106,11 @@ bool convert(Lowering& to) {
   const bool fits =
       into == DType::F32 && (from == DType::F32 || from == DType::Bool || from == DType::I64 || from == DType::U8);
   if (!fits && !(from == DType::F32 && into == DType::Bool)) return false;
-  return compute(to, [&](PointProgram& p) { return to.load(p, to.argument(0)); });
+  return compute(to, [&](PointProgram& p) {
+    const Ref x = to.load(p, to.argument(0));
+    // Conditions are 1 and 0.
+    return into == DType::Bool ? p.step(Point::ne, x, p.number(0)) : x;
+  });
 }
 
 bool dropout(Lowering& to) {
