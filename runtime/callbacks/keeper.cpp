@@ -10,7 +10,7 @@
 
 namespace ltr {
 
-CheckpointKeeper::CheckpointKeeper(const Value& call, bool is_max)
+CheckpointKeeper::CheckpointKeeper(const Value& call, bool is_max, std::function<int64_t(double)> updates)
     : monitor_(text_argument(call, "monitor", "")),
       is_max_(is_max),
       keep_(int_argument(call, "keep", 1)),
@@ -18,7 +18,8 @@ CheckpointKeeper::CheckpointKeeper(const Value& call, bool is_max)
       weights_only_(bool_argument(call, "weights_only", false)),
       on_failure_(bool_argument(call, "on_failure", true)),
       async_(bool_argument(call, "async", false)),
-      filename_(text_argument(call, "filename", "auto")) {
+      filename_(text_argument(call, "filename", "auto")),
+      updates_(std::move(updates)) {
   Option<Str> wrong = wrong_checkpoint_name(filename_);
   try {
     if (!wrong && name(0, 0, [](const Str&) { return 0.0; }).size() > kLongestRunName)
@@ -35,11 +36,23 @@ CheckpointKeeper::CheckpointKeeper(const Value& call, bool is_max)
   if (every != nullptr && every->kind != Value::Kind::Symbol) every_ = *every;
 }
 
+bool CheckpointKeeper::is_of_parts() const {
+  return every_.kind == Value::Kind::Epochs && every_.real != std::floor(every_.real);
+}
+
 bool CheckpointKeeper::is_due(int64_t steps, int64_t epochs, double time_s, bool epoch_ended) {
   bool is_time = false;
   switch (every_.kind) {
     case Value::Kind::Steps: is_time = steps - last_mark_ >= int64_t(every_.real) && int64_t(every_.real) > 0; break;
-    case Value::Kind::Epochs: is_time = epoch_ended && double(epochs - last_mark_) >= every_.real; break;
+    case Value::Kind::Epochs:
+      if (is_of_parts()) {
+        // A part has an update at least.
+        const auto end = [&](int64_t part) { return std::max(updates_(double(part) * every_.real), part); };
+        for (; end(last_mark_ + 1) <= steps; ++last_mark_) is_time = true;
+      } else {
+        is_time = epoch_ended && double(epochs - last_mark_) >= every_.real;
+      }
+      break;
     case Value::Kind::Seconds: is_time = time_s - last_time_s_ >= every_.real; break;
     default: is_time = monitor_.empty() ? epoch_ended : true; break;
   }
@@ -51,7 +64,7 @@ bool CheckpointKeeper::is_due(int64_t steps, int64_t epochs, double time_s, bool
     return false;
   }
   waits_ = false;
-  last_mark_ = every_.kind == Value::Kind::Steps ? steps : epochs;
+  if (!is_of_parts()) last_mark_ = every_.kind == Value::Kind::Steps ? steps : epochs;
   last_time_s_ = time_s;
   return true;
 }

@@ -19,7 +19,8 @@ class CheckpointKeeper {
   };
 
   /// `is_max` is what `mode = auto` means for the monitored series.
-  CheckpointKeeper(const Value& call, bool is_max);
+  /// `updates(epochs)`: how many updates so many epochs have.
+  CheckpointKeeper(const Value& call, bool is_max, std::function<int64_t(double)> updates = {});
 
   const Str& monitor() const { return monitor_; }
   bool saves_on_failure() const { return on_failure_; }
@@ -64,6 +65,8 @@ class CheckpointKeeper {
 
  private:
   bool ranks_before(const Kept& a, const Kept& b) const;
+  /// `0.5 epochs`, `1.5 epochs`: it goes by updates.
+  bool is_of_parts() const;
   Str monitor_;
   bool is_max_;
   int64_t keep_;
@@ -73,10 +76,11 @@ class CheckpointKeeper {
   bool on_failure_;
   bool async_;
   Str filename_;
+  std::function<int64_t(double)> updates_;
   bool has_fresh_ = false;
   bool waits_ = false;  ///< `every` has passed, the next fresh value counts
   double fresh_ = 0;
-  int64_t last_mark_ = 0;  ///< step or epoch of the last save by `every`
+  int64_t last_mark_ = 0;  ///< step or epoch of the last save by `every`; of parts of epochs how many are over
   double last_time_s_ = 0;
   std::vector<Kept> kept_;  ///< best first with monitor, else newest first
   Str newest_;

@@ -90,6 +90,22 @@ TEST_CASE("a checkpoint that stays keeps its name: another one of the name has a
   CHECK(save(6, 0.1) == "model-v1");
 }
 
+TEST_CASE("parts of epochs are counted in updates") {
+  const auto due = [](double epochs) {
+    CheckpointKeeper keeper(Value::call("Checkpoint", {{"every", Value::epochs(epochs)}}, {}), false,
+                            [](double many) { return int64_t(7 * many); });
+    std::vector<int64_t> steps;
+    for (int64_t step = 1; step <= 21; ++step) {
+      if (keeper.is_due(step, step / 7, 0, step % 7 == 0)) steps.push_back(step);
+    }
+    return steps;
+  };
+  CHECK((due(0.5) == std::vector<int64_t>{3, 7, 10, 14, 17, 21}));
+  CHECK((due(1.5) == std::vector<int64_t>{10, 21}));
+  CHECK(due(0.01).size() == 21);
+  CHECK((due(2) == std::vector<int64_t>{14}));
+}
+
 TEST_CASE("a period of time is training time, from one save to the next, on to a resumed run") {
   const Value call = Value::call("Checkpoint", {{"every", Value::seconds(10)}}, {});
   CheckpointKeeper keeper(call, false);

@@ -4,6 +4,7 @@
 
 #include <ATen/ATen.h>
 
+#include <map>
 #include <set>
 
 #include "ltr/streams.h"
@@ -81,6 +82,23 @@ TEST_CASE("bucket puts records of like size together, each once, and begins anew
   CHECK(order(1, 5) == order(1, 5));
   CHECK(order(1, 5) != order(2, 5));
   CHECK(order(1, 5) != order(1, 6));
+}
+
+TEST_CASE("what does not fill the last batch is of other sizes in each epoch") {
+  const Stream batches = collate(bucket(records(23), "ids", 1), 4, true, 0.0, {{"ids", "n"}});
+  REQUIRE(batches.state()->size() == 5);
+  std::map<int64_t, int64_t> seen;
+  for (int64_t epoch = 0; epoch < 40; ++epoch) {
+    for (int64_t i = 0; i < 5; ++i) {
+      for (const int64_t length : lengths_at(batches, {.epoch = epoch, .index = i, .seed = 5})) ++seen[length];
+    }
+  }
+  // Three of each length, or four, of which 20 in 23 come.
+  for (int64_t size = 1; size <= 7; ++size) {
+    const int64_t all = (23 - size + 7) / 7 * 40;
+    CHECK(seen[size] > all / 2);
+    CHECK(seen[size] < all);
+  }
 }
 
 TEST_CASE("bucket leaves the order of the file where order is wanted, and without collate") {

@@ -118,10 +118,15 @@ class Bucket : public IndexStage {
       sized.emplace_back(sizes_->of(one) / width_, first + i);
     }
     std::sort(sized.begin(), sized.end());
-    // A batch that is not full stays the last one.
     const int64_t full = count / batch;
-    const Permutation shuffled(std::max(full, int64_t(1)),
-                               random_key(at.seed, "bucket", {uint64_t(depth()), uint64_t(at.epoch), uint64_t(run)}));
+    const uint64_t key = random_key(at.seed, "bucket", {uint64_t(depth()), uint64_t(at.epoch), uint64_t(run)});
+    const Permutation shuffled(std::max(full, int64_t(1)), key);
+    // A batch that is not full stays the last one. It is of other sizes in each epoch: where it is left out, these are.
+    if (const int64_t rest = count % batch; rest > 0) {
+      const int64_t place = Permutation(
+          full + 1, random_key(at.seed, "bucket rest", {uint64_t(depth()), uint64_t(at.epoch), uint64_t(run)}))(0);
+      std::rotate(sized.begin() + place * batch, sized.begin() + place * batch + rest, sized.end());
+    }
     std::vector<int64_t> order;
     for (int64_t i = 0; i < count; ++i) {
       const int64_t of = i / batch;
