@@ -208,8 +208,24 @@ Expr apply_closure(const ExprView& callee, std::vector<Given> given, Span span, 
   Context& cx = scope.cx;
   const Closure closure = cx.closures.all[callee.type.decl - 1];
   const bool is_here = closure.fn == scope.fn && closure.owner == scope.owner;
+  std::optional<ExprId> object = object_of_member(callee, cx);
+  if (object && cx.at(*object).is<node::Self>()) object.reset();
+  // What it is given speaks of the caller's object, and stays out of the code of the other one.
+  std::vector<std::pair<LocalId, Expr>> kept;
+  const auto keep_apart = [&](Expr value) {
+    if (!object) return value;
+    const LocalId local = scope.hidden_local(value.type);
+    kept.emplace_back(local, std::move(value));
+    return local_expr(local, scope, span);
+  };
   Expr result;
   if (closure.kind == Closure::Kind::Frozen) {
+    for (Given& one : given) {
+      if (!object) break;
+      Expr value = check_given(one, scope);
+      if (value.type.is_error()) return error_at(span);
+      one.checked = keep_apart(std::move(value));
+    }
     result = apply(*closure.frozen, std::move(given), span, scope);
     if (result.type.is_error()) return result;
     result = frozen_expr(std::move(result), *closure.frozen, span, cx);
@@ -220,6 +236,7 @@ Expr apply_closure(const ExprView& callee, std::vector<Given> given, Span span, 
     }
     Expr value = check_given(given[0], scope);
     if (value.type.is_error()) return error_at(span);
+    value = keep_apart(std::move(value));
     const Application application(callee, closure.code, span, cx);
     if (!application.may_go_on()) return error_at(span);
     // Not the frames of the caller, which may be many names.
@@ -241,8 +258,8 @@ Expr apply_closure(const ExprView& callee, std::vector<Given> given, Span span, 
       if (result.type.is_error()) return error_at(span);
     }
   }
-  if (const auto object = object_of_member(callee, cx); object && !cx.at(*object).is<node::Self>())
-    result = cx.at(with_self(cx.keep(std::move(result)), *object, cx));
+  if (object) result = cx.at(with_self(cx.keep(std::move(result)), *object, cx));
+  for (auto& [local, value] : kept) result = let_in(local, std::move(value), std::move(result), span, cx);
   if (makes_locals(callee, cx)) result = let_in(scope.hidden_local(callee.type), callee, std::move(result), span, cx);
   result.span = span;
   return result;
