@@ -222,8 +222,9 @@ void add_near(Diagnostic& diagnostic, std::string_view word, Span span, const st
   const std::string meant = lower(near);
   const bool is_renamed =
       std::ranges::any_of(kRenamed, [&](const Row& row) { return row.theirs == word && row.text == near; });
-  const bool is_slip =
-      written.size() == meant.size() && std::is_permutation(written.begin(), written.end(), meant.begin());
+  // `b` and the binder `B` are two names.
+  const bool is_slip = written.size() > 1 && written.size() == meant.size() &&
+                       std::is_permutation(written.begin(), written.end(), meant.begin());
   diagnostic.help("did you mean `{}`?", near);
   if (is_renamed || is_slip)
     diagnostic.fix(span, near);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/walk.h"
 #include "dsl/host/math.h"
@@ -100,15 +102,50 @@ struct Evaluator {
     }
     return make_bool(false);
   }
-  std::optional<Value> value(const node::TupleElement& part) const {
-    const auto* tuple = program.exprs[part.tuple].get<node::Tuple>();
-    const bool is_there = tuple != nullptr && part.index >= 0 && size_t(part.index) < tuple->elements.size();
-    return is_there ? of(tuple->elements[size_t(part.index)]) : std::nullopt;
+  /// The part of a tuple, list or record that is written; `expr` itself where it is no part.
+  std::optional<ExprId> written(ExprId id) const {
+    const ExprView& whole = program.exprs[id];
+    if (const auto* convert = whole.get<node::Convert>()) return written(convert->value);
+    if (const auto* part = whole.get<node::TupleElement>()) return written_part(*part);
+    if (const auto* part = whole.get<node::ListElement>()) return written_part(*part);
+    if (const auto* part = whole.get<node::RecordField>()) return written_part(*part);
+    return id;
   }
+  static std::optional<ExprId> nth(const ExprIds& parts, int64_t index) {
+    if (index < 0) index += int64_t(parts.size());
+    return index >= 0 && size_t(index) < parts.size() ? std::optional(parts[size_t(index)]) : std::nullopt;
+  }
+  std::optional<ExprId> written_part(const node::TupleElement& part) const {
+    const auto tuple = written(part.tuple);
+    const auto* parts = tuple ? program.exprs[*tuple].get<node::Tuple>() : nullptr;
+    return parts != nullptr ? nth(parts->elements, part.index) : std::nullopt;
+  }
+  std::optional<ExprId> written_part(const node::ListElement& part) const {
+    const auto list = written(part.list);
+    const auto* parts = list ? program.exprs[*list].get<node::List>() : nullptr;
+    const auto index = parts != nullptr ? of(part.index) : std::nullopt;
+    return index ? nth(parts->elements, index->whole) : std::nullopt;
+  }
+  std::optional<ExprId> written_part(const node::RecordField& part) const {
+    const auto record = written(part.record);
+    const auto* parts = record ? program.exprs[*record].get<node::Record>() : nullptr;
+    if (parts == nullptr) return std::nullopt;
+    const auto& fields = program.exprs[*record].type.fields;
+    const auto found = std::ranges::find(fields, part.name, &TypeField::name);
+    return found != fields.end() ? nth(parts->values, found - fields.begin()) : std::nullopt;
+  }
+  std::optional<Value> value_of_part(const auto& part) const {
+    const auto found = written_part(part);
+    return found ? of(*found) : std::nullopt;
+  }
+  std::optional<Value> value(const node::TupleElement& part) const { return value_of_part(part); }
+  std::optional<Value> value(const node::ListElement& part) const { return value_of_part(part); }
+  std::optional<Value> value(const node::RecordField& part) const { return value_of_part(part); }
   std::optional<Value> value(const node::ListLength& length) const {
-    const ExprView& list = program.exprs[length.list];
+    const auto part = written(length.list);
+    if (!part) return std::nullopt;
+    const ExprView& list = program.exprs[*part];
     if (const auto* written = list.get<node::List>()) return make_int(int64_t(written->elements.size()));
-    if (const auto* convert = list.get<node::Convert>()) return value(node::ListLength{convert->value});
     const auto* use = list.get<node::Hparam>();
     const Hparam* hparam = use != nullptr ? program.find_hparam(use->name) : nullptr;
     return hparam != nullptr ? hparam->length : std::nullopt;
