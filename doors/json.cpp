@@ -99,13 +99,40 @@ void bound_json(std::string_view text, const std::string& name) {
   }
 }
 
+namespace {
+
+/// What `parse` makes of `text`, within bounds; the library's faults as FormatError.
+template <class Parse>
+Json parsed(std::string_view text, const std::string& name, const Parse& parse) {
+  bound_json(text, name);
+  try {
+    return parse();
+  } catch (const Json::parse_error& error) {
+    throw FormatError(name, error.byte > 0 ? error.byte - 1 : 0, reason_of(error));
+  } catch (const Json::exception& error) {
+    const std::string text = error.what();  // A number that no double holds; the library's code is in front.
+    throw FormatError(name, 0, text.substr(text.find("] ") + 2));
+  }
+}
+
+}  // namespace
+
 Json parse_json(std::string_view text, const std::string& name) {
-  JsonPlaces places;
-  return parse_json(text, name, places);
+  // The library keeps the last of two members of one name, without a word.
+  std::vector<std::set<std::string>> members;
+  const auto watch = [&](int, Json::parse_event_t event, Json& value) {
+    if (event == Json::parse_event_t::object_start) members.emplace_back();
+    if (event == Json::parse_event_t::object_end) members.pop_back();
+    if (event == Json::parse_event_t::key && !members.back().insert(value.get_ref<const std::string&>()).second) {
+      JsonPlaces places;  // Data are many rows: where it stands is looked up for the one that is wrong.
+      parse_json(text, name, places);
+    }
+    return true;
+  };
+  return parsed(text, name, [&] { return Json::parse(text, watch); });
 }
 
 Json parse_json(std::string_view text, const std::string& name, JsonPlaces& places) {
-  bound_json(text, name);
   Members members(text, name, places);
   const auto watch = [&](int, Json::parse_event_t event, Json& value) {
     if (event == Json::parse_event_t::object_start) members.open();
@@ -113,14 +140,9 @@ Json parse_json(std::string_view text, const std::string& name, JsonPlaces& plac
     if (event == Json::parse_event_t::key) members.key(value);
     return true;
   };
-  try {
+  return parsed(text, name, [&] {
     return Json::parse(Reading(text.data(), members.seen()), Reading(text.data() + text.size(), members.seen()), watch);
-  } catch (const Json::parse_error& error) {
-    throw FormatError(name, error.byte > 0 ? error.byte - 1 : 0, reason_of(error));
-  } catch (const Json::exception& error) {
-    const std::string text = error.what();  // A number that no double holds; the library's code is in front.
-    throw FormatError(name, 0, text.substr(text.find("] ") + 2));
-  }
+  });
 }
 
 Json try_json(std::string_view text) {

@@ -1,11 +1,11 @@
 #include "runtime/cli/config_file.h"
 
 #include <algorithm>
-#include <mutex>
 #include <system_error>
 
 #include "doors/file.h"
 #include "doors/json.h"
+#include "runtime/api/long_lived.h"
 
 namespace ltr::cli {
 
@@ -17,14 +17,6 @@ Str text_of_json(const Json& value) {
   if (value.is_string()) return value.get<Str>();
   if (value.is_null()) return "none";
   return value.dump();
-}
-
-/// A name that lives as long as the program: places of messages do.
-const char* interned(const Str& name) {
-  static std::mutex lock;
-  static std::set<Str> names;
-  const std::lock_guard guard(lock);
-  return names.insert(name).first->c_str();
 }
 
 class ConfigFile {
@@ -46,7 +38,7 @@ class ConfigFile {
   Location at_byte(uint64_t byte) const {
     const auto begin = text_.begin(), end = begin + ptrdiff_t(std::min<uint64_t>(byte, text_.size()));
     const auto line = std::find(std::make_reverse_iterator(end), std::make_reverse_iterator(begin), '\n').base();
-    return {interned(path_), int32_t(1 + std::count(begin, end, '\n')), int32_t(1 + (end - line))};
+    return {long_lived(path_), int32_t(1 + std::count(begin, end, '\n')), int32_t(1 + (end - line))};
   }
 
   void walk(const Json& object, const Str& prefix) {

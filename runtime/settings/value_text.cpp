@@ -6,13 +6,12 @@
 #include <cmath>
 #include <cstring>
 #include <deque>
-#include <mutex>
-#include <set>
 
 #include <fmt/format.h>
 
 #include "doors/csv.h"
 #include "doors/number.h"
+#include "runtime/api/long_lived.h"
 #include "runtime/settings/devices.h"
 
 namespace ltr {
@@ -23,14 +22,6 @@ Str trim(const Str& text) {
   const size_t begin = text.find_first_not_of(" \t\n");
   if (begin == Str::npos) return "";
   return text.substr(begin, text.find_last_not_of(" \t\n") - begin + 1);
-}
-
-/// Argument names are `const char*`, which live as long as the program.
-const char* kept(const Str& name) {
-  static std::mutex mutex;
-  static std::set<Str> names;
-  const std::lock_guard lock(mutex);
-  return names.insert(name).first->c_str();
 }
 
 /// A recursive-descent reader of values as `.ltr` writes them. `ok` turns false at the first fault.
@@ -181,7 +172,7 @@ class Reader {
         take('=');
       else
         position_ = before;
-      arguments.push_back({is_named ? kept(argument) : "", read(), "", {}});
+      arguments.push_back({is_named ? long_lived(argument) : "", read(), "", {}});
       if (!take(',')) break;
     }
     if (!take(')')) return fail();

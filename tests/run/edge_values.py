@@ -11,9 +11,9 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from harness import build, check, finish, fit, run, scratch
 
-VALUES = ["zero / zero", "1.0 / zero", "-1.0 / zero", "zero", "-zero", "1.0", "-1.0", "0.5", "-2.5", "2.5", "6.0", "1e-30", "88.5", "89.0", "200.0", "-88.0", "-200.0", "3e38"]
+VALUES = ["zero / zero", "1.0 / zero", "-1.0 / zero", "zero", "-zero", "1.0", "-1.0", "0.5", "-2.5", "2.5", "6.0", "1e-30", "88.5", "89.0", "200.0", "-88.0", "-200.0", "3e38", "-3e38"]
 EACH = """x.to(bool).to(float)|(x > 0.0).to(float)|(x == x).to(float)|(not x.to(bool)).to(float)|where(x.to(bool), 1.0, 2.0)
-exp(x)|expm1(x)|log(abs(x))|log1p(x)|sqrt(x)|rsqrt(x)|square(x)|abs(x)|sign(x)|floor(x)|ceil(x)|round(x)|trunc(x)|relu(x)|relu6(x)|leaky_relu(x, 0.1)|elu(x)|selu(x)
+exp(x)|expm1(x)|log(abs(x))|log1p(x)|sqrt(x)|rsqrt(x)|square(x)|abs(x)|sign(x)|floor(x)|ceil(x)|round(x)|trunc(x)|relu(x)|relu6(x)|leaky_relu(x, 0.1)|elu(x)|selu(x)|silu(x)|mish(x)|gelu(x)|gelu(x, tanh)|sinh(x)|cosh(x)
 softplus(x)|sigmoid(x)|tanh(x)|hardtanh(x)|hardsigmoid(x)|hardshrink(x)|softshrink(x)|threshold(x, 0.5, 9.0)|clamp(x, -1.0, 2.0)|nan_to_num(x)
 isnan(x).to(float)|isinf(x).to(float)|isfinite(x).to(float)|maximum(x, x.flip(0))|minimum(x, x.flip(0))|maximum(x, 2.0)|x % 2.0|1.0 / x|x * 0.0|x ** 2|x ** 3|x ** -1
 logaddexp(x, x.flip(0))|atan2(x, x.flip(0))|masked_fill(x, x > 1.0, 5.0)|where(isnan(x), 1.0, x)|sort(x)[0]|sort(x)[1].to(float)
@@ -34,7 +34,8 @@ model Net() {{
   optimizer opt = SGD(scores, lr = 1.0)
   step train[B](n: i64[B]) {{
     y = sigmoid(scores)
-    minimize bce(y, [1.0, 0.0, 1.0, 0.0, 1.0, 0.5]) + bce(y, [0.0, 1.0, 1.0, 0.0, 1.0, 0.5]) / 10.0 + sum((scores ** 0).to(bool).to(float))
+    minimize bce(y, [1.0, 0.0, 1.0, 0.0, 1.0, 0.5]) + bce(y, [0.0, 1.0, 1.0, 0.0, 1.0, 0.5]) / 10.0 +
+      sum(bce(y, [0.0, 1.0, 0.0, 0.0, 1.0, 0.5], reduction = none)) + sum((scores ** 0).to(bool).to(float))
   }}
   step predict[B](n: i64[B]) -> {{scores: float[B, 6], {", ".join(f"of{i}: float[B, ?]" for i in range(len(EACH)))}}} {{
     x = input(zero)

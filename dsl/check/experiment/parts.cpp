@@ -1,8 +1,8 @@
 #include "dsl/check/experiment/parts.h"
-#include "dsl/check/scope/aside.h"
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/experiment/merged.h"
+#include "dsl/check/scope/aside.h"
 
 namespace ltr::check {
 

@@ -220,11 +220,10 @@ Expr apply_closure(const ExprView& callee, std::vector<Given> given, Span span, 
   };
   Expr result;
   if (closure.kind == Closure::Kind::Frozen) {
-    for (Given& one : given) {
-      if (!object) break;
-      Expr value = check_given(one, scope);
+    for (size_t i = 0; object && i < given.size(); ++i) {
+      Expr value = check_given(given[i], scope);
       if (value.type.is_error()) return error_at(span);
-      one.checked = keep_apart(std::move(value));
+      given[i].checked = keep_apart(std::move(value));
     }
     result = apply(*closure.frozen, std::move(given), span, scope);
     if (result.type.is_error()) return result;
