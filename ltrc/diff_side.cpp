@@ -197,6 +197,10 @@ bool read_forms(Side& side, const Common& common) {
         put(form.trainer, name, value);
       } else if (key.starts_with("topology.")) {
         put(form.topology, name, value);
+      } else if (key.starts_with("callbacks.")) {
+        put(form.callbacks, "set " + name, value);
+      } else if (key.starts_with("loggers.")) {
+        put(form.loggers, "set " + name, value);
       } else if (key.starts_with("data.")) {
         put(form.data, "set " + name, value);
       } else if (key.starts_with("model.")) {

@@ -190,7 +190,7 @@ ir::Module lower(const check::Program& program, const source::SourceManager& sou
   lower_topologies(shared);
   lower_tests(shared);
   lower_experiments(shared);
-  for (const check::Obligation& obligation : distinct_obligations(program))
+  for (const check::Obligation& obligation : distinct_obligations(program, nullptr))
     tables.obligations.push_back({obligation.text, check::word_of(obligation.fate), shared.loc(obligation.span)});
   module.tables = std::make_shared<const ir::Tables>(std::move(tables));
   return module;

@@ -246,9 +246,8 @@ class ExperimentLowerer {
   }
 
   void add_obligations(BodyLowerer& lowerer, bool with_data) {
-    for (const check::Obligation& obligation : distinct_obligations(shared_.program)) {
+    for (const check::Obligation& obligation : distinct_obligations(shared_.program, &experiment_)) {
       if (!obligation.condition || obligation.fate != check::Fate::AtStart) continue;
-      if (obligation.of_data && *obligation.of_data != experiment_.data) continue;
       if ((obligation.needs_data || needs_data(at(*obligation.condition))) != with_data) continue;
       lowerer.b.loc = loc_of(obligation);
       std::vector<ValueId> operands = {lowerer.expr(*obligation.condition)};

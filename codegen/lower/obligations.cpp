@@ -26,9 +26,11 @@ bool ask_same(const check::Obligation& one, const check::Obligation& other, cons
 
 }  // namespace
 
-std::vector<check::Obligation> distinct_obligations(const check::Program& program) {
+std::vector<check::Obligation> distinct_obligations(const check::Program& program,
+                                                    const check::Experiment* experiment) {
   std::vector<check::Obligation> distinct;
   for (const check::Obligation& one : program.obligations) {
+    if (experiment != nullptr && !check::is_asked_of(one, *experiment)) continue;
     const bool is_asked = std::any_of(distinct.begin(), distinct.end(),
                                       [&](const check::Obligation& other) { return ask_same(one, other, program); });
     if (!is_asked) distinct.push_back(one);

@@ -80,15 +80,6 @@ std::vector<std::string> names_for(const Pattern& pattern, const Heap& heap) {
   return names;
 }
 
-/// Whether it means weights that no optimizer owns, which E0404 says.
-bool means_unowned(const Pattern& pattern, const Heap& heap) {
-  return !pattern.is_init && std::any_of(heap.weights.begin(), heap.weights.end(), [&](const Weight& weight) {
-    return weight.owner == 0 && std::any_of(weight.places.begin(), weight.places.end(), [&](const Scope& place) {
-             return matches(pattern.text, weight_name(place.path));
-           });
-  });
-}
-
 }  // namespace
 
 namespace {
@@ -145,6 +136,15 @@ std::vector<WeightPlace> places_of(const std::string& pattern, const WeightUse& 
     places.push_back({named(weight_name(place.path)), named(below), asks_kind ? kind_of(place, heap) : ""});
   }
   return places;
+}
+
+/// Whether it means weights that no optimizer owns, which E0404 says.
+bool means_unowned(const Pattern& pattern, const Heap& heap) {
+  for (WeightId id = 0; !pattern.is_init && id < heap.weights.size(); ++id) {
+    const WeightUse use{.weight = id, .scope = {}, .span = {}};
+    if (heap.weights[id].owner == 0 && takes(pattern.text, use, heap)) return true;
+  }
+  return false;
 }
 
 }  // namespace

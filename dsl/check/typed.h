@@ -195,7 +195,8 @@ struct Obligation {
   std::optional<ExprId> condition;  ///< AtStart: over hparams and data, a host bool
   bool needs_data = false;
   std::optional<DeclIndex>
-      of_data;  ///< the data whose own code asks it: of experiments with other data it asks nothing
+      of_data;                ///< the data whose own code asks it: of experiments with other data it asks nothing
+  std::string of_experiment;  ///< whose arguments ask it: of others it asks nothing
   Span span;
   Span use;  ///< where a run says that it does not hold, if not there
 };
@@ -238,6 +239,9 @@ struct Experiment {
   Span train_batch_span;                ///< what says so
   Span span;
 };
+
+/// Whether it asks something of a run of the experiment.
+bool is_asked_of(const Obligation& obligation, const Experiment& experiment);
 
 /// Its sections of settings, by their names.
 inline constexpr std::pair<const char*, std::vector<SettingValue> Experiment::*> kSettingsSections[] = {

@@ -1,6 +1,7 @@
 // What follows on a mistake that is told, and is none of its own.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "dsl/diagnostics/one_cause.h"
@@ -31,6 +32,15 @@ void withhold_unread_batch(std::vector<Diagnostic>& told) {
   });
 }
 
+/// Of what is an error nothing more is said.
+void withhold_at_errors(std::vector<Diagnostic>& told) {
+  std::set<Span> errors;
+  for (const Diagnostic& one : told) {
+    if (is_error(one) && !one.span.is_empty()) errors.insert(one.span);
+  }
+  std::erase_if(told, [&](const Diagnostic& one) { return !is_error(one) && errors.contains(one.span); });
+}
+
 /// Whether it is about what does not fit: said twice in the same words, it is one mistake.
 bool is_of_fit(Code code) {
   return code == Code::E0303 || code == Code::E0304 || code == Code::E0513 || code == Code::E0615 ||
@@ -56,6 +66,14 @@ void forget_misread(std::vector<Diagnostic>& told) {
     return (one.code == Code::E0201 && other.code == Code::E0109) ||
            (one.code == Code::E0203 && other.code == Code::E0201);
   };
+  // What stands right before a word of Python, `x is "a"`, is a part of what is meant.
+  std::erase_if(told, [&](const Diagnostic& one) {
+    return (one.code == Code::E0309 || one.code == Code::E0313) &&
+           std::ranges::any_of(told, [&](const Diagnostic& other) {
+             return other.code == Code::E0206 && other.span.source == one.span.source &&
+                    (other.span.begin == one.span.end || other.span.begin == one.span.end + 1);
+           });
+  });
   std::erase_if(told, [&](const Diagnostic& one) {
     return std::ranges::any_of(told, [&](const Diagnostic& other) {
       return follows(one, other) && other.span.source == one.span.source && other.span.begin == one.span.begin;
@@ -123,6 +141,7 @@ std::vector<Diagnostic> without_consequences(std::vector<Diagnostic> sorted) {
   if (sorted.size() < 2) return sorted;
   withhold_unreached(sorted);
   withhold_unread_batch(sorted);
+  withhold_at_errors(sorted);
   forget_misread(sorted);
   join_same_words(sorted);
   join_at_origin(sorted);

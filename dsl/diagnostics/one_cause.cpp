@@ -212,7 +212,8 @@ void join_of_rule(std::vector<Diagnostic>& told) {
   for (size_t i = 0; i < told.size(); ++i) {
     if (told[i].code != Code::E0319) continue;
     const bool is_trial = told[i].words[1].starts_with("a trial may have `") && asked_at(told[i]) != told[i].span;
-    if (!is_of_experiment(told[i]) && !is_trial) continue;
+    const bool is_of_all_trials = told[i].words[1].starts_with("no trial of the sweep ");
+    if (!is_of_experiment(told[i]) && !is_trial && !is_of_all_trials) continue;
     const Span use = asked_at(told[i]);
     by_use[within.contains(use) ? within.at(use) : use].push_back(i);
   }

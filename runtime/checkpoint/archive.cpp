@@ -6,6 +6,7 @@
 
 #include "runtime/api/error.h"
 #include "runtime/tensor/device.h"
+#include "runtime/tensor/dtype.h"
 
 namespace ltr {
 
@@ -52,9 +53,8 @@ void LoadArchive::value(const Str& name, Str& value) { value = find(name).get<St
 void LoadArchive::check_fits(const Str& name, at::IntArrayRef there, at::ScalarType type_there, at::IntArrayRef here,
                              at::ScalarType type_here) const {
   if (there == here && type_there == type_here) return;
-  throw error_here(err::checkpoint_misfit, fmt::format("{} is {}[{}] in {}, {}[{}] here", name,
-                                                       c10::toString(type_there), fmt::join(there.vec(), ", "), path_,
-                                                       c10::toString(type_here), fmt::join(here.vec(), ", ")));
+  throw error_here(err::checkpoint_misfit, fmt::format("{} is {} in {}, {} here", name, shape_text(type_there, there),
+                                                       path_, shape_text(type_here, here)));
 }
 
 void LoadArchive::tensor(const Str& name, at::Tensor& tensor) {

@@ -6,6 +6,7 @@
 #include "runtime/checkpoint/folder.h"
 #include "runtime/checkpoint/load.h"
 #include "runtime/checkpoint/weights_file.h"
+#include "runtime/tensor/dtype.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/train/gathered.h"
 #include "runtime/train/root_state.h"
@@ -16,10 +17,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-Str shape_text(const at::Tensor& tensor) {
-  return fmt::format("{}[{}]", c10::toString(tensor.scalar_type()), fmt::join(tensor.sizes().vec(), ", "));
-}
-
 bool fits(at::ScalarType there, at::ScalarType here, WeightTypes types) {
   return there == here || (types == WeightTypes::Convert && at::isFloatingType(there) && at::isFloatingType(here));
 }
@@ -29,6 +26,7 @@ bool fits(at::ScalarType there, at::ScalarType here, WeightTypes types) {
 void check_weights(const ModelRoot& root, const std::map<Str, at::Tensor>& tensors, const Str& source,
                    WeightTypes types) {
   std::vector<Str> missing, unexpected, differing;
+  bool are_other_floats = types == WeightTypes::Same;  // which weights alone may become
   for (const Entry& entry : root.state().entries) {
     const auto found = tensors.find(entry.path);
     const In mine(entry.tensor);
@@ -36,8 +34,11 @@ void check_weights(const ModelRoot& root, const std::map<Str, at::Tensor>& tenso
       missing.push_back(entry.path);
     } else if (found->second.sizes() != mine->sizes() ||
                !fits(found->second.scalar_type(), mine->scalar_type(), types)) {
-      differing.push_back(
-          fmt::format("{} is {} there, {} here", entry.path, shape_text(found->second), shape_text(mine)));
+      differing.push_back(fmt::format("{} is {} there, {} here", entry.path,
+                                      shape_text(found->second.scalar_type(), found->second.sizes()),
+                                      shape_text(mine->scalar_type(), mine->sizes())));
+      are_other_floats = are_other_floats && found->second.sizes() == mine->sizes() &&
+                         fits(found->second.scalar_type(), mine->scalar_type(), WeightTypes::Convert);
     }
   }
   for (const auto& [name, tensor] : tensors) {
@@ -51,7 +52,12 @@ void check_weights(const ModelRoot& root, const std::map<Str, at::Tensor>& tenso
     if (!unexpected.empty()) text += fmt::format(" unexpected {};", listed(unexpected));
     if (!differing.empty()) text += fmt::format(" differing {};", listed(differing));
     text.pop_back();
-    throw error_at({}, err::checkpoint_misfit, text);
+    const Error error = error_at({}, err::checkpoint_misfit, text);
+    if (are_other_floats && missing.empty() && unexpected.empty())
+      throw with_help(
+          error,
+          "a run goes on in the precision that it has; `--weights` begins a new one with these weights converted");
+    throw error;
   }
 }
 

@@ -374,10 +374,10 @@ RunRequest Start::request(Progress& progress) {
     static const std::set<Str> kFree = {"topology.workers",          "topology.prefetch", "topology.threads",
                                         "topology.timeout",          "topology.restarts", "topology.scheduler",
                                         "topology.scheduler.requeue"};
+    static constexpr std::string_view kShown[] = {"callbacks.ProgressBar.", "callbacks.Summary.", "loggers.", "serve."};
     const bool is_shown =
-        setting.path.starts_with("callbacks.ProgressBar.") || setting.path.starts_with("callbacks.Summary.");
-    const bool is_free = kFree.contains(setting.path) || setting.path.starts_with("serve.") || is_shown;
-    if (!is_free) out.settings.emplace_back(setting.path, setting.value);
+        std::ranges::any_of(kShown, [&](std::string_view one) { return setting.path.starts_with(one); });
+    if (!is_shown && !kFree.contains(setting.path)) out.settings.emplace_back(setting.path, setting.value);
   }
   for (const StepInfo& step : experiment->steps) {
     if (step.role == Role::Predict) continue;            // has what its own verb gives it

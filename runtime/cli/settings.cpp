@@ -227,7 +227,7 @@ void RunSettings::call(const char* called, const Value& given) {
   const int64_t index = call_counts_[section + "." + name]++;
   const Str prefixes[] = {fmt::format("{}.{}", section, name), fmt::format("{}.{}.{}", section, name, index)};
   Value call = given;
-  std::set<Str> is_given;
+  std::map<Str, const Given*> given_last;  // by argument
   for (const Str& prefix : prefixes) {
     if (&prefix == &prefixes[0] && index > 0) {
       // Without a number the first one is meant; `off` means all of them.
@@ -237,7 +237,7 @@ void RunSettings::call(const char* called, const Value& given) {
     }
     if (const Given* off = this->given(prefix)) {
       asked_.insert(prefix);
-      if (off->text == "off") return;
+      if (off->text == "off") return record({prefix, Value("off"), "fixed", off->from, off->at});
       faults.push_back(
           error_at(place_of(off, given.location), err::wrong_type, off->shown, in_quotes(off->text), "off"));
     }
@@ -248,8 +248,7 @@ void RunSettings::call(const char* called, const Value& given) {
       const Str range = fmt::format("{}.{}.{}", section, name, argument.name);
       const Found found = find(path, argument.type, argument.value, argument.location, range);
       argument.value = found.value;
-      if (found.given != nullptr) is_given.insert(argument.name);
-      if (found.given != nullptr) record({path, found.value, argument.type, found.given->from, found.given->at});
+      if (found.given != nullptr) given_last[argument.name] = found.given;
     }
     for (const auto& [path, values] : given_) {
       const Str start = prefix + ".";
@@ -265,7 +264,17 @@ void RunSettings::call(const char* called, const Value& given) {
   }
   for (const Argument& argument : call.items) {
     const Str range = fmt::format("{}.{}.{}", section, name, argument.name);
-    if (is_given.count(argument.name) == 0) check_range(range, range, argument.value, argument.location);
+    const auto given_here = given_last.find(argument.name);
+    const Given* own = given_here != given_last.end() ? given_here->second : nullptr;
+    if (own == nullptr) check_range(range, range, argument.value, argument.location);
+    // Addresses may hold secrets, and what lies in the folder of the run is in another one in each.
+    const bool is_of_run = !run_dir_.empty() && argument.value.to_text().find(run_dir_) != Str::npos;
+    if (Str(argument.type) == "receiver" || Str(argument.type) == "secret" || is_of_run) continue;
+    const Str path = prefixes[index == 0 ? 0 : 1] + "." + argument.name;
+    if (own != nullptr)
+      record({path, argument.value, argument.type, own->from, own->at});
+    else
+      record({path, argument.value, argument.type, is_implied ? "default" : "experiment", ""});
   }
   (section == "callbacks" ? callbacks_ : loggers_).push_back(std::move(call));
 }

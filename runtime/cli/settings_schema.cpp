@@ -87,7 +87,8 @@ Str settings_schema(const RunSettings& settings, const Str& experiment) {
   std::set<Str> paths;
   for (const Resolved& setting : settings.resolved()) paths.insert(setting.path);
   for (const Resolved& setting : settings.resolved()) {
-    if (setting.type == "fixed") continue;
+    const bool is_of_call = setting.path.starts_with("callbacks.") || setting.path.starts_with("loggers.");
+    if (setting.type == "fixed" || is_of_call) continue;
     Json own = of_type(setting.type);
     const Str documented = [&]() -> Str {
       for (const SchemaRow& row : kSchemaRows) {
@@ -108,7 +109,7 @@ Str settings_schema(const RunSettings& settings, const Str& experiment) {
     Str name;
     owner_of(schema, setting.path, paths, name)["properties"][name] = std::move(own);
   }
-  // What callbacks and loggers take is resolved where they are made: their names are not known here.
+  // Callbacks and loggers may be `off`, and have numbers where several have one name.
   for (const char* section : {"callbacks", "loggers"}) {
     if (!schema["properties"].contains(section)) schema["properties"][section] = {{"type", "object"}};
   }

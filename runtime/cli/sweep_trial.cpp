@@ -15,6 +15,12 @@
 
 namespace ltr::cli {
 
+void TrialRecord::note_round(const SweepPlan& plan, int64_t epoch, int64_t step, double value) {
+  epochs = std::max(epochs, double(epoch + 1));
+  steps = std::max(steps, step);
+  if (!best || plan.is_better(value, *best)) best = value;
+}
+
 SweepTrial::SweepTrial(TrialRecord begun, const std::vector<Str>& command, std::vector<std::pair<Str, Str>> variables,
                        const Str& log)
     : record(std::move(begun)) {
@@ -76,14 +82,15 @@ void SweepTrial::read_line(const Str& line, const SweepPlan& plan,
   if (kind == "end") record.seconds += event.value("seconds", 0.0);
   // How far it comes before the signal reaches it hangs on the clock; its row says what it was judged by.
   if (is_pruned_) return;
-  record.steps = std::max(record.steps, event.value("step", int64_t(0)));
+  const int64_t step = event.value("step", int64_t(0)), epoch = event.value("epoch", int64_t(0));
+  record.steps = std::max(record.steps, step);
   if (kind == "error") record.reason = fmt::format("{} {}", event.value("code", ""), event.value("message", ""));
   if (kind != "round") return;
-  record.epochs = std::max(record.epochs, double(event.value("epoch", int64_t(0)) + 1));
+  record.epochs = std::max(record.epochs, double(epoch + 1));
   const nlohmann::json values = event.value("values", nlohmann::json::object());
   if (!values.contains(plan.target) || !values[plan.target].is_number()) return;
   const double value = values[plan.target];
-  if (!record.best || plan.is_better(value, *record.best)) record.best = value;
+  record.note_round(plan, epoch, step, value);
   if (reached(record, value)) return;
   is_pruned_ = true;
   stop();

@@ -19,6 +19,9 @@ struct TrialRecord {
   int64_t steps = 0;
   double seconds = 0;
   Str reason;  ///< of a failure
+
+  /// What the target was in a round of this epoch, behind this step.
+  void note_round(const SweepPlan& plan, int64_t epoch, int64_t step, double value);
 };
 
 class SweepTrial {

@@ -21,6 +21,7 @@
 #include "runtime/cli/sweep_trial.h"
 #include "runtime/cli/verbs.h"
 #include "runtime/settings/value_text.h"
+#include "runtime/train/series_name.h"
 #include "runtime/train/signals.h"
 
 namespace ltr::cli {
@@ -230,11 +231,36 @@ class Sweep {
     put(record);
     if (record.state == "refused") return tell(record);
     const Str folder = folder_ + "/" + trial_name(number);
+    if (!hear_recorded(folder, record)) {
+      record.state = "pruned";
+      put(record);
+      return tell(record);
+    }
     std::error_code failed;
     fs::create_directories(folder, failed);
     std::vector<std::pair<Str, Str>> variables;
     if (!devices_.empty()) variables.emplace_back("CUDA_VISIBLE_DEVICES", devices_[size_t(slot)]);
     running_.push_back({std::make_unique<SweepTrial>(record, command(record), variables, folder + "/log.txt"), slot});
+  }
+
+  /// Takes the rounds that a run of the trial has recorded: a sweep that was killed has not heard of all of them, and who goes on
+  /// behind a rung is not judged there again. False where one of them ends it.
+  bool hear_recorded(const Str& folder, TrialRecord& record) {
+    const Str run = find_run(folder, start_.experiment->name, start_.run_name(), "last");
+    if (run.empty() || !plan_.pruning) return true;
+    const Str names[] = {recorded_name(plan_.target), recorded_name(plan_.target, "_epoch")};
+    std::ifstream rows(run + "/log.jsonl");
+    for (Str line; std::getline(rows, line);) {
+      const nlohmann::json row = doors::try_json(line);
+      if (!row.is_object() || !row.contains("values")) continue;
+      for (const Str& name : names) {
+        const auto value = row["values"].find(name);
+        if (value == row["values"].end() || !value->is_number()) continue;
+        record.note_round(plan_, row.value("epoch", int64_t(0)), row.value("step", int64_t(0)), *value);
+        if (!reached(record, *value)) return false;
+      }
+    }
+    return true;
   }
 
   void put(const TrialRecord& record) {
@@ -306,6 +332,7 @@ class Sweep {
       SweepTrial& trial = *running_[i].trial;
       const bool is_under_way = events[i].revents == 0 || trial.take(plan_, [this](TrialRecord& record, double value) {
         const bool goes_on = reached(record, value);
+        if (!goes_on) record.state = "pruned";
         put(record);  // a sweep that is killed knows it
         return goes_on;
       });

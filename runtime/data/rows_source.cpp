@@ -13,6 +13,7 @@
 #include "runtime/data/row_records.h"
 #include "runtime/data/rows.h"
 #include "runtime/data/sources/source.h"
+#include "runtime/tensor/dtype.h"
 #include "runtime/tensor/handle.h"
 
 namespace ltr {
@@ -165,8 +166,7 @@ ReadRows rows_of_array(const Str& file, const Schema& schema, RowRules rules) {
     return rows.done();
   }
   throw error_at({}, err::schema_differs, file,
-                 fmt::format("no field of the records takes {}[{}]", c10::toString(array.scalar_type()),
-                             fmt::join(array.sizes().begin(), array.sizes().end(), ", ")));
+                 fmt::format("no field of the records takes {}", shape_text(array.scalar_type(), array.sizes())));
 }
 
 }  // namespace

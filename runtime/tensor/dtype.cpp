@@ -1,5 +1,10 @@
 #include "runtime/tensor/dtype.h"
 
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/ranges.h>
+
 namespace ltr {
 
 namespace {
@@ -43,6 +48,12 @@ const char* stored_name(at::ScalarType type) {
     if (row.type == type) return row.name;
   }
   return "";
+}
+
+Str shape_text(at::ScalarType type, at::IntArrayRef sizes) {
+  Str name = stored_name(type);
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+  return fmt::format("{}[{}]", name, fmt::join(sizes, ", "));
 }
 
 }  // namespace ltr

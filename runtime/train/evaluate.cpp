@@ -90,7 +90,7 @@ EvalReport evaluate(RunRequest& request, Role role) {
   cx.verb = role == Role::Val ? "validate" : role_name(role);
   cx.take_left_out(take_left_out());  // those that were met when the data was opened
   cx.run_hook(Hook::run_start);
-  request.progress.begin(role_name(role), 1, -1);
+  request.progress.begin(role_name(role), -1, -1);
   request.progress.round_begin(role, -1);
   cx.run_hook(hooks_of(role).epoch_start);
   std::vector<int64_t> samples;
@@ -134,7 +134,7 @@ PredictReport predict(RunRequest& request, const std::function<bool(Batch&, size
   share_weights(request);
   Predictor predictor(request);
   PredictReport report;
-  request.progress.begin("predict", 1, -1);
+  request.progress.begin("predict", -1, -1);
   request.progress.round_begin(Role::Predict, -1);
   predictor.begin();
   Batch batch;

@@ -220,6 +220,7 @@ Leave Fit::close_epoch(Leave leave) {
   border(true);
   cx_.listeners.each(kEpochEnd, [](Listener& one) { one.epoch_end(); });
   if (leave == Leave::Planned) return leave;
+  cx_.ends_epoch = false;  // A hook of the end asked for what is done.
   cx_.agreement.meet();
   leave = why_leave();
   return leave == Leave::EpochOver ? Leave::No : leave;

@@ -296,10 +296,17 @@ void Fit::report_changes(const nlohmann::json& saved) const {
   compare("seed", std::to_string(saved.value("seed", int64_t(0))), std::to_string(settings_.seed));
   compare("processes", std::to_string(saved.value("world", int64_t(1))), std::to_string(request_.ranks.world()));
   compare("threads", std::to_string(saved.value("threads", 0)), std::to_string(at::get_num_threads()));
+  const nlohmann::json before = saved.value("settings", nlohmann::json::object());
+  for (const auto& [name, value] : before.items()) {
+    const bool is_off = name.starts_with("callbacks.") && value == "\"off\"";
+    const bool is_still = std::ranges::any_of(request_.settings, [&](const auto& one) { return one.first == name; });
+    if (is_off && !is_still) compare(name, "off", "on");
+  }
   for (const auto& [name, value] : request_.settings) {
+    if (name.starts_with("callbacks.") && value.to_text() == "\"off\"" && !before.contains(name))
+      compare(name, "on", "off");
     const bool only_ends = name == "trainer.epochs" || name == "trainer.steps" || name == "trainer.max_time";
-    if (only_ends || !saved.contains("settings") || !saved["settings"].contains(name)) continue;
-    compare(name, saved["settings"][name], value.to_text());
+    if (!only_ends && before.contains(name)) compare(name, before[name], value.to_text());
   }
   if (changes.empty()) return;
   const Str text = fmt::format("continues, not bit for bit: {}", fmt::join(changes, "; "));

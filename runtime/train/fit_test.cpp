@@ -236,7 +236,7 @@ TEST_CASE("Checkpoint keeps the best and the newest") {
       FAIL("loaded");
     } catch (const Error& error) {
       CHECK(error.code == "R2010");
-      CHECK(error.message.find("net.fc1.weight is Float[16, 8] there, Float[20, 8] here") != Str::npos);
+      CHECK(error.message.find("net.fc1.weight is f32[16, 8] there, f32[20, 8] here") != Str::npos);
     }
   }
 }

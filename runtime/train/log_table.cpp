@@ -1,4 +1,5 @@
 #include "runtime/train/log_table.h"
+#include "runtime/tensor/dtype.h"
 
 #include <algorithm>
 #include <cmath>
@@ -328,8 +329,7 @@ void check_states(const Archive& archive, const Str& member, Metric& metric) {
     const at::Tensor there = archive.shape_of(state_name(member, state)), here = aten(*state.tensor);
     if (there.defined() && are_alike(there, here, state.reduce)) continue;
     const auto text = [](const at::Tensor& one) {
-      return one.defined() ? fmt::format("{}[{}]", c10::toString(one.scalar_type()), fmt::join(one.sizes().vec(), ", "))
-                           : "nothing";
+      return one.defined() ? shape_text(one.scalar_type(), one.sizes()) : "nothing";
     };
     throw with_help(
         error_at({}, err::checkpoint_misfit,

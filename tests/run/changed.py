@@ -47,11 +47,11 @@ class Change:
 REFUSED = {
     "a layer more": Change(["missing net.3.weight, net.3.bias", "skip"], "[Linear(3, 4), relu, Linear(4, 1), Linear(1, 1)]"),
     "a layer less": Change(["missing net.weight, net.bias", "unexpected net.0.bias, net.0.weight, net.2.bias, net.2.weight"], "Linear(3, 1)"),
-    "another shape": Change(["differing net.0.weight is Float[4, 3] there, Float[5, 3] here", "net.2.weight is Float[1, 4] there, Float[1, 5] here"],
+    "another shape": Change(["differing net.0.weight is f32[4, 3] there, f32[5, 3] here", "net.2.weight is f32[1, 4] there, f32[1, 5] here"],
                             "[Linear(3, 5), relu, Linear(5, 1)]"),
     "another rule": Change(["the optimizer opt is Adam in the checkpoint and SGD here", "fit --weights"], optimizer="opt = SGD(net.weights, lr = 0.01)"),
     "more to keep": Change(["the optimizer opt keeps max_exp_avg_sq of net.0.weight here"], optimizer=AMSGRAD),
-    "a metric of another shape": Change(["the metric seen keeps ", "[4] here, and as Long[3] in the checkpoint", "an epoch's end"],
+    "a metric of another shape": Change(["the metric seen keeps ", "[4] here, and as i64[3] in the checkpoint", "an epoch's end"],
                                         more=counting(4), before={"optimizer": ADAM, **counting(3)}, options=INSIDE),
 }
 GOES_ON = {

@@ -46,6 +46,10 @@ model Two() {
 callback Heard {
 HEARD
 }
+# What is over is not ended again.
+callback Late { on train_epoch_end { if epoch == 0 { end_epoch("over") } } }
+callback Steps { on train_epoch_end { print "steps {global_step}" } }
+experiment late { data = Points(), model = One(), trainer { epochs = 3 }, callbacks { Late(), Steps() } }
 experiment one { data = Points(), model = One(), trainer { epochs = 2 }, callbacks { Heard(), Checkpoint(every = 1 epochs) } }
 experiment two { data = Points(), model = Two(), trainer { epochs = 2 }, callbacks { Heard(), Checkpoint(every = 1 epochs) } }
 """
@@ -106,6 +110,9 @@ with scratch() as place:
         compare(f"{backend} two optimizers", wanted(optimizers=("first", "second")), "two", *on)
         compare(f"{backend} two optimizers with accumulation", wanted(optimizers=("first", "second"), accumulate=2), "two", "--set", "trainer.accumulate=2", *on)
         compare(f"{backend} steps end it in mid-epoch", wanted(steps=7), "one", "--steps", 7, *on)
+
+    result = run(program, "fit", "late", "--no-bar", "--threads", 1, "--out", folder / "late")
+    check("an epoch that is over is not ended again", re.findall(r"^steps (\d+)$", result.stdout, re.M) == ["5", "10", "15"], (result.stdout, result.stderr))
 
     runs = folder / "native-rounds-by-epochs"
     result = run(program, "fit", "one", "--no-bar", "--threads", 1, "--out", runs, "--resume", newest(runs), "--epochs", 3)

@@ -140,6 +140,22 @@ with scratch() as name:
     result = run(program, "config", "ways", "--set", "model.opt.momentum=0.5")
     check("config shows what the model is set to", re.search(r"^model.opt.momentum +0.5 +flag  --set model.opt.momentum=0.5$", result.stdout, re.MULTILINE)
           and re.search(r"^model.opt.lr +0.1 +experiment ", result.stdout, re.MULTILINE), result.text)
+    listed = run(program, "config", "ways").stdout
+    check("config shows what callbacks are told", re.search(r"^callbacks.Ema.decay +0.9 +experiment$", listed, re.MULTILINE)
+          and re.search(r"^callbacks.Checkpoint.keep +1 +default$", listed, re.MULTILINE), listed)
+    for setting, said in (("callbacks.Ema.decay=0.2", "callbacks.Ema.decay: 0.2 → 0.9"), ("callbacks.Ema=off", "callbacks.Ema: off → on")):
+        runs = folder / said[:15]
+        result = fit(program, runs, "ways", "--set", setting)
+        before = newest(runs)
+        again = fit(program, runs, "ways", "--resume", before, "--epochs", 2, "--strict-resume")
+        check(f"{setting} of the first start is not forgotten", result.returncode == 0 and again.returncode == 2 and said in again.stderr, again.text)
+        again = fit(program, runs, "ways", "--resume", before, "--epochs", 2, "--strict-resume", "--set", setting)
+        check(f"and {setting} given again is the same", again.returncode == 0, again.text)
+        name, value = setting.split("=")
+        other = run(program, "config", "ways", "--diff", before)
+        check(f"config --diff shows {setting}", name in other.stdout, other.text)
+        again = json.loads(run(program, "config", "ways", "--json", "--config", before / "config.json").stdout)
+        check(f"config.json holds {setting}", str(again[name]["value"]) == value, again)
     os.environ["LTR_ARGS"] = "--devices cuda[9]"
     result = run(program, "describe", "ways")
     del os.environ["LTR_ARGS"]

@@ -11,6 +11,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -65,6 +66,9 @@ with scratch() as place:
 
     def drawn(table):
         return [(row["lr"], row["width"]) for row in table]
+
+    def judged(row):
+        return row["lr"], row["state"], row["epochs"], row["val.loss"]
 
     def shown(experiment, *options):
         result = run(program, "describe", experiment, *options)
@@ -133,6 +137,21 @@ with scratch() as place:
     table = rows("pruned", "p")
     states = [row["state"] for row in table]
     check("trials that are worse end early", result.returncode == 0 and "pruned" in states and "finished" in states, table)
+    # Killed before it heard of the round that ends a trial, whose run has gone on from there: it is judged there all the same.
+    whole = folder / "p/pruned/sweep-0001"
+    last = max(number for number, state in enumerate(states) if state == "pruned")
+    (whole / "DONE").unlink()
+    kept = json.loads((whole / "sweep.json").read_text())
+    kept["trials"] = kept["trials"][:last + 1]
+    for later in range(last + 1, len(states)):
+        shutil.rmtree(whole / f"trial-{later:03}")
+    kept["trials"][last].update(state="running", at_rungs=kept["trials"][last]["at_rungs"][:-1])
+    (whole / "sweep.json").write_text(json.dumps(kept))
+    result = sweep("pruned", "p")
+    again = rows("pruned", "p")
+    check("a round that a killed sweep did not hear of counts", result.returncode == 0
+          and [judged(row) for row in again] == [judged(row) for row in table],
+          (result.text, table, again))
     check("none goes beyond the most", max(float(row["epochs"]) for row in table) == 9 and
           all(float(row["epochs"]) < 9 for row in table if row["state"] == "pruned"), table)
     check("what is pruned has the figures of where it was judged, whenever it ended", all(

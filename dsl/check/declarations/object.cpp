@@ -453,7 +453,8 @@ void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl) {
       diagnostics::Diagnostic diagnostic = diag::unknown_name(callback->model->span, callback->model->text);
       const bool is_new = help_qualifier(diagnostic, callback->model->text, callback->model->span,
                                          resolve::Space::Symbols, object.module, cx);
-      if (diagnostic.helps.empty()) did_you_mean(diagnostic, callback->model->text, callback->model->span, models);
+      if (diagnostic.helps.empty() && !help_of_module(diagnostic, *callback->model, object.module, cx))
+        did_you_mean(diagnostic, callback->model->text, callback->model->span, models);
       if (is_new && (model == nullptr || model->kind != SymbolKind::Error))
         cx.report(std::move(diagnostic.note("`for` names a model")));
       object.is_checking = false;  // Its hooks speak of a model that nobody knows.
@@ -461,12 +462,11 @@ void check_block_like(Context& cx, ObjectInfo& object, const ast::Decl& decl) {
       typed.is_damaged = true;
       (*objects_of(cx.program, object.kind))[object.index] = typed;
       return;
-    } else {
-      ObjectInfo& info = object_of(cx, *model);
-      complete(cx, info);
-      object.model = &info;
-      typed.model = info.name;
     }
+    ObjectInfo& info = object_of(cx, *model);
+    complete(cx, info);
+    object.model = &info;
+    typed.model = info.name;
   }
   // Lets of data see its streams and maps, so its functions come first; elsewhere dims of functions see members.
   if (object.kind == Kind::Data) {

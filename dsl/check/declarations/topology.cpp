@@ -45,8 +45,8 @@ class TopologyChecker {
     check_twice(cx_, topology_.settings);
     find_amended();
     if (chain_.size() > kDeepest) return;
-    // What a circle of them would have been is not known.
-    if (is_cyclic_) return cx_.program.topologies.push_back(std::move(typed_));
+    // What a circle of them would have been is not known, nor what it amends if there is none.
+    if (is_lost_) return cx_.program.topologies.push_back(std::move(typed_));
     // What is amended comes first and is replaced field by field.
     for (auto at = chain_.rbegin(); at != chain_.rend(); ++at) put(settings_, (*at)->settings);
     for (const ast::Setting& setting : settings_) {
@@ -58,6 +58,8 @@ class TopologyChecker {
       }
       if (auto value = check_setting(setting, settings_of("topology"), "a topology", scope))
         typed_.settings.push_back(std::move(*value));
+      else
+        has_lost_setting_ = true;
     }
     check_mesh();
     check_shards();
@@ -88,7 +90,7 @@ class TopologyChecker {
     for (const ast::Topology* at = &topology_; at != nullptr;) {
       if (std::find(chain_.begin(), chain_.end(), at) != chain_.end()) {
         cx_.report(diag::amends_cycle(topology_.name.span, topology_.name.text));
-        is_cyclic_ = true;
+        is_lost_ = true;
         return;
       }
       chain_.push_back(at);
@@ -99,6 +101,7 @@ class TopologyChecker {
       if (!at->amends) return;
       const Symbol* base = cx_.graph.find(module, at->amends->text, resolve::Space::Topologies);
       if (base == nullptr) {
+        is_lost_ = true;
         std::vector<std::string> known = cx_.graph.visible(module, resolve::Space::Topologies);
         std::erase(known, topology_.name.text);
         diagnostics::Diagnostic diagnostic = diag::unknown_topology(at->amends->span, "topology", at->amends->text);
@@ -121,17 +124,13 @@ class TopologyChecker {
   }
 
   const ast::Setting* setting(const std::string& name) const {
-    for (const ast::Setting& one : settings_) {
-      if (one.name.text == name) return &one;
-    }
-    return nullptr;
+    const auto at = std::ranges::find_if(settings_, [&](const ast::Setting& one) { return one.name.text == name; });
+    return at != settings_.end() ? &*at : nullptr;
   }
 
   const SettingValue* typed(const std::string& path) const {
-    for (const SettingValue& one : typed_.settings) {
-      if (one.path == path) return &one;
-    }
-    return nullptr;
+    const auto at = std::ranges::find(typed_.settings, path, &SettingValue::path);
+    return at != typed_.settings.end() ? &*at : nullptr;
   }
 
   /// `cuda[8]` on each of the nodes, if both are known.
@@ -139,7 +138,7 @@ class TopologyChecker {
     const SettingValue* devices = typed("devices");
     const int64_t count = devices == nullptr ? 0 : read_devices(text_of(devices->value))->count;
     if (count == 0) return std::nullopt;
-    if (setting("nodes") == nullptr) return count;
+    if (setting("nodes") == nullptr) return has_lost_setting_ ? std::nullopt : std::optional(count);
     const SettingValue* nodes = typed("nodes");
     const auto known = nodes != nullptr ? evaluate(nodes->value, cx_.program) : std::nullopt;
     return known ? std::optional(count * known->whole) : std::nullopt;
@@ -463,7 +462,8 @@ class TopologyChecker {
   std::vector<ast::Setting> settings_;
   std::vector<Axis> axes_;
   const ast::Shard* weights_ = nullptr;  ///< the `shard weights` that counts
-  bool is_cyclic_ = false;               ///< it amends itself
+  bool is_lost_ = false;                 ///< it amends itself, or what is not there
+  bool has_lost_setting_ = false;        ///< one could not be read
   bool is_mesh_known_ = true;            ///< nothing was reported of its axes
   bool is_mesh_right_ = true;            ///< it has as many places as there are devices
   bool has_unknown_shard_ = false;       ///< it may be meant to be one that there is

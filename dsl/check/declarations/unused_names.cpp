@@ -338,11 +338,12 @@ struct Readers {
 void check_module(Context& cx, const std::vector<ast::Decl>& decls,
                   const std::unordered_map<const ast::Decl*, Reads>& reads) {
   std::unordered_map<std::string_view, Readers> readers;
-  for (const auto& [decl, one] : reads) {
-    const Names hidden = hidden_in(*decl);
-    for (const std::string_view name : one.names) {
+  // What other files read by such a name is another one.
+  for (const ast::Decl& decl : decls) {
+    const Names hidden = hidden_in(decl);
+    for (const std::string_view name : reads.at(&decl).names) {
       if (hidden.contains(name)) continue;
-      const auto [place, is_new] = readers.try_emplace(name, Readers{decl, false});
+      const auto [place, is_new] = readers.try_emplace(name, Readers{&decl, false});
       if (!is_new) place->second.are_several = true;
     }
   }

@@ -147,6 +147,15 @@ void check_flag(const ParamInfo& param, const std::string& role, Context& cx) {
   cx.report(std::move(diagnostic));
 }
 
+/// The size that `batch[B, T]` of data names as one of its parameters is called; empty where there is none.
+std::string hidden_param(const ObjectInfo& wired) {
+  const auto* data = wired.decl->get<ast::Data>();
+  for (const ast::Name& binder : data->batch_binders) {
+    if (std::ranges::find(wired.params, binder.text, &ParamInfo::name) != wired.params.end()) return binder.text;
+  }
+  return "";
+}
+
 }  // namespace
 
 void bind_step(const ExprView& model, const ExprView& data, FnInfo& fn, Experiment& experiment, Scope& scope) {
@@ -203,9 +212,17 @@ void bind_step(const ExprView& model, const ExprView& data, FnInfo& fn, Experime
       match(param.type, delivered, types, free, param.span, scope,
             "`" + param.name + "`, which data `" + wired.name + "` delivers,", false);
     }
+    const std::string hidden = hidden_param(wired);
     for (diagnostics::Diagnostic one : found.reported()) {
       one.helps.clear();
-      cx.report(std::move(one.help("as it is delivered: `{}: {}`", param.name, cx.text(delivered))));
+      if (hidden.empty())
+        one.help("as it is delivered: `{}: {}`", param.name, cx.text(delivered));
+      else
+        one.help(
+            "the `{}` in the brackets of `batch` is a size of its own: leave it out, and the parameter `{}` of `{}` is "
+            "meant",
+            hidden, hidden, wired.name);
+      cx.report(std::move(one));
     }
     if (found.has_errors()) withdraw_uses(fn, {param.name}, cx);
   }

@@ -296,6 +296,7 @@ void check_together(const Expr& data, const Expr& model, const Sections& section
   check_windows(cx, typed);
   check_no_batches(cx, typed);
   check_settings_together(cx, typed);
+  check_idle_settings(cx, typed);
   check_listed_twice(cx, typed);
   check_taken(cx, typed);
   check_divided_blocks(cx, typed);
@@ -303,6 +304,7 @@ void check_together(const Expr& data, const Expr& model, const Sections& section
   check_compared_choices(cx, typed);
   check_counted_tokens(cx, typed);
   check_callback_models(cx, typed);
+  check_hook_sizes(typed, scope);
   check_columns(cx, cx.program.datas[typed.data], typed.data_arguments, typed);
   add_setting_rules(cx, typed);
   list_implied(typed, scope);
@@ -334,7 +336,10 @@ void check_experiment(Context& cx, uint32_t module, const ast::Experiment& ast) 
   }
   if (data && model) check_together(*data, *model, sections, typed, scope);
   for (size_t i = first_obligation; i < cx.program.obligations.size(); ++i) {
-    if (cx.program.obligations[i].fate == Fate::AtStart) typed.obligations.push_back(cx.program.obligations[i]);
+    Obligation& one = cx.program.obligations[i];
+    if (one.fate != Fate::AtStart) continue;
+    if (!one.of_data) one.of_experiment = typed.name;
+    typed.obligations.push_back(one);
   }
   // Without data or model there is nothing that later checks could speak of.
   if (data && model) cx.program.experiments.push_back(std::move(typed));

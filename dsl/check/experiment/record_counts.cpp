@@ -19,6 +19,7 @@ struct Counter {
   Context& cx;
   const Experiment& experiment;
   const DataObject& data;
+  mutable bool is_exact = true;  ///< nothing that was met may leave some out
 
   std::optional<HostValue> value(ExprId id) const {
     return evaluate(wire(cx.at(id), data.object, experiment.data_arguments, experiment, cx.program).expr, cx.program);
@@ -29,6 +30,7 @@ struct Counter {
     const ExprView stream = behind_lets(expr, data, cx.program);
     const auto input = input_of(stream, cx.program);
     const auto before = [&] { return input ? most(cx.at(*input)) : std::nullopt; };
+    if (stream.is<node::FilterStage>()) is_exact = false;
     if (stream.is<node::MapStage>() || stream.is<node::FilterStage>()) return before();
     if (const auto* part = stream.get<node::ListElement>()) return of_part(*part);
     const auto* op = stream.get<node::Op>();
@@ -39,6 +41,7 @@ struct Counter {
     };
     if (op->op == Id::Range || op->op == Id::Synthetic) return count(0);
     const auto all = before();
+    if (!all || op->op == Id::Shard) is_exact = false;
     if (op->op == Id::Take) return all && count(1) ? std::min(*all, *count(1)) : all ? all : count(1);
     if (op->op == Id::Skip) return all && count(1) ? std::optional(std::max<int64_t>(0, *all - *count(1))) : all;
     const bool keeps_all = op->op == Id::Shuffle || library::info(op->op).records == library::Records::Same;
@@ -55,8 +58,13 @@ struct Counter {
     const auto* shares = cx.at(split->args[1]).get<node::List>();
     const bool is_there = shares != nullptr && index->whole >= 0 && size_t(index->whole) < shares->elements.size();
     const auto share = all && is_there ? value(shares->elements[size_t(index->whole)]) : std::nullopt;
-    if (!share) return all;
+    if (!share) {
+      is_exact = false;
+      return all;
+    }
     const double records = share->kind == HostValue::Kind::Int ? double(share->whole) : share->real * double(*all);
+    // How a share is rounded hangs on the others.
+    is_exact = is_exact && std::abs(records - std::round(records)) < 1e-6;
     return records < double(*all) ? int64_t(std::ceil(records)) : *all;
   }
 };
@@ -72,7 +80,12 @@ std::optional<Batches> batches_of(const StreamDecl& stream, const Experiment& ex
   const auto size = counter.value(collate->args[1]), drops = counter.value(collate->args[2]);
   const auto most = counter.most(cx.at(collate->args[0]));
   if (!size || !drops || !most || size->whole <= 0) return std::nullopt;
-  return Batches{*most, size->whole, drops->whole != 0, cx.at(collate->args[1]).span, cx.at(collate->args[2]).span};
+  return Batches{*most,
+                 size->whole,
+                 drops->whole != 0,
+                 counter.is_exact,
+                 cx.at(collate->args[1]).span,
+                 cx.at(collate->args[2]).span};
 }
 
 }  // namespace ltr::check

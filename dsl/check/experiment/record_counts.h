@@ -11,6 +11,7 @@ struct Batches {
   int64_t records = 0;  ///< of an epoch, at most
   int64_t size = 0;     ///< of a batch
   bool drops_last = false;
+  bool is_exact = false;  ///< `records` are all that there are
   Span size_span;
   Span drop_span;
 

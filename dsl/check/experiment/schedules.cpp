@@ -3,64 +3,16 @@
 #include <cstdio>
 #include <utility>
 
-#include "dsl/check/experiment/record_counts.h"
 #include "dsl/check/experiment/series.h"
 #include "dsl/check/experiment/settings.h"
+#include "dsl/check/experiment/training_length.h"
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/walk.h"
-#include "runtime/tables/roles.h"
 
 namespace ltr::check {
 
 namespace {
-
-struct Training {
-  std::optional<int64_t> steps;
-  std::optional<int64_t> epochs;
-  Span steps_span;
-  Span epochs_span;
-  bool has_epochs = false;
-  bool has_steps = false;
-  std::optional<int64_t> most_steps;  ///< in all epochs, where only those are said
-};
-
-/// In so many epochs of one stream whose records can be counted.
-std::optional<int64_t> most_steps(Context& cx, const Experiment& experiment, int64_t epochs) {
-  std::optional<Batches> batches;
-  size_t count = 0;
-  for (const StreamDecl& stream : cx.program.datas[experiment.data].streams) {
-    if (stream.role != kTrainRole || stream.value.type.is_error()) continue;
-    batches = batches_of(stream, experiment, cx);
-    ++count;
-  }
-  int64_t steps = 0;
-  const bool is_known = batches && count == 1 && !__builtin_mul_overflow(epochs, batches->most(), &steps);
-  return is_known ? std::optional(steps) : std::nullopt;
-}
-
-Training training_of(Context& cx, const Experiment& experiment) {
-  Training training;
-  const Object none;
-  const auto count = [&](const SettingValue& setting) -> std::optional<int64_t> {
-    const Wired wired = wire(setting.value, none, {}, experiment, cx.program);
-    const auto value = evaluate(wired.expr, cx.program);
-    return value && value->kind == HostValue::Kind::Int ? std::optional(value->whole) : std::nullopt;
-  };
-  for (const SettingValue& setting : experiment.trainer) {
-    if (setting.path == "steps") {
-      training.has_steps = true;
-      training.steps = count(setting);
-      training.steps_span = setting.span;
-    } else if (setting.path == "epochs") {
-      training.has_epochs = true;
-      training.epochs = count(setting);
-      training.epochs_span = setting.span;
-    }
-  }
-  if (!training.has_steps && training.epochs) training.most_steps = most_steps(cx, experiment, *training.epochs);
-  return training;
-}
 
 /// `5 %` of 0.05.
 std::string percent_text(double share) {
@@ -87,7 +39,7 @@ struct Schedules {
   Context& cx;
   const Experiment& experiment;
   const Object& model;
-  const Training training;
+  const TrainingLength training;
   const std::string& optimizer;
   bool is_said = false;       ///< one schedule in epochs is one mistake
   bool is_late_said = false;  ///< and so are all its changes that come too late
@@ -102,6 +54,8 @@ struct Schedules {
       check_parts(*call);
       check_patience(*call);
       check_chain(*call);
+      check_steps_given(*call);
+      check_rise(*call);
     }
     check(expr);
   }
@@ -134,18 +88,6 @@ struct Schedules {
     if (found == schedule.args.end()) return {error_at(Span{}), {}, {}};
     return wire(cx.at(found->value), model, experiment.model_arguments, experiment, cx.program);
   }
-  std::optional<int64_t> limit_in(host::Measure measure) const {
-    if (measure == host::Measure::Epochs) return training.epochs;
-    return measure == host::Measure::Steps ? training.steps : std::nullopt;
-  }
-  /// The same, or more where only a bound is known.
-  std::optional<int64_t> most_in(host::Measure measure) const {
-    const auto limit = limit_in(measure);
-    return limit || measure != host::Measure::Steps ? limit : training.most_steps;
-  }
-  Span end_of(host::Measure measure) const {
-    return measure == host::Measure::Steps && training.has_steps ? training.steps_span : training.epochs_span;
-  }
   static std::string count_text(double count, host::Measure measure) {
     const std::string unit = measure == host::Measure::Epochs ? " epoch" : " step";
     return std::to_string(int64_t(count)) + unit + (count == 1 ? "" : "s");
@@ -154,7 +96,7 @@ struct Schedules {
   /// W0410: what comes only behind the end of training.
   void report_late(const Span& place, const std::string& what, host::Measure measure) {
     if (is_reported(cx, diagnostics::Code::W0410, place) || std::exchange(is_late_said, true)) return;
-    cx.report(diag::never_reached(place, what).label(end_of(measure), "training ends here"));
+    cx.report(diag::never_reached(place, what).label(training.end_of(measure), "training ends here"));
   }
 
   /// W0416: a schedule that has come to a rate of 0 stays there. W0410: one that is longer than training does not come to its
@@ -163,8 +105,8 @@ struct Schedules {
     const bool is_cycle = schedule.op == library::Id::OneCycle;
     const Wired total = argument(schedule, "total");
     const auto* period = total.expr.get<node::Quantity>();
-    const auto limit = period != nullptr ? limit_in(period->measure) : std::nullopt;
-    const auto most = period != nullptr ? most_in(period->measure) : std::nullopt;
+    const auto limit = period != nullptr ? training.all_in(period->measure) : std::nullopt;
+    const auto most = period != nullptr ? training.most_in(period->measure) : std::nullopt;
     if (most && period->value > double(*most))
       return report_late(total.expr.span, "the end of the schedule of `" + optimizer + "`", period->measure);
     if (!limit || period->value >= double(*limit)) return;
@@ -175,8 +117,7 @@ struct Schedules {
     if (is_reported(cx, diagnostics::Code::W0416, place)) return;
     cx.report(diag::rate_ends_early(place, optimizer, count_text(period->value, period->measure),
                                     count_text(double(*limit), period->measure))
-                  .label(period->measure == host::Measure::Epochs ? training.epochs_span : training.steps_span,
-                         "training ends here")
+                  .label(training.end_of(period->measure), "training ends here")
                   .help("leave `total` out: it is the length of training"));
   }
 
@@ -220,7 +161,7 @@ struct Schedules {
   /// A rate that is below a millionth of what it was before half of training is over.
   void check_fall(double factor, const node::Quantity& period, Span place) {
     constexpr double kNothing = 1e-6;
-    const auto limit = limit_in(period.measure);
+    const auto limit = training.all_in(period.measure);
     const double end = std::ceil(std::log(kNothing) / std::log(factor)) * period.value;
     if (!limit || period.value <= 0 || end * 2 >= double(*limit)) return;
     char left[32];
@@ -229,7 +170,7 @@ struct Schedules {
     cx.report(diag::runaway_rate(place, optimizer,
                                  "is " + plain_power(left) + " of what it was after " + std::to_string(int64_t(end)) +
                                      " " + unit + " of " + std::to_string(*limit))
-                  .label(end_of(period.measure), "training ends here")
+                  .label(training.end_of(period.measure), "training ends here")
                   .note("what is trained behind that changes no weights")
                   .help("`gamma` is what is left of the rate each time: `0.95` takes 5 % of it away"));
   }
@@ -242,20 +183,41 @@ struct Schedules {
     const auto *rise = up.expr.get<node::Quantity>(), *fall = down.expr.get<node::Quantity>();
     if (rise == nullptr || fall == nullptr || rise->measure != fall->measure) return;
     const auto* total = all.expr.get<node::Quantity>();
-    const auto limit = most_in(rise->measure);
+    const auto limit = training.most_in(rise->measure);
     const bool is_own = total != nullptr && total->measure == rise->measure;
     if (!is_own && (total != nullptr || !limit)) return;
     const double length = is_own ? total->value : double(*limit);
     // A warm-up that is too long by itself is said by itself.
     if (rise->value + fall->value <= length || (limit && rise->value > double(*limit))) return;
     if (is_reported(cx, diagnostics::Code::E0428, down.expr.span)) return;
-    if (!is_own && !limit_in(rise->measure))
+    if (!is_own && !training.said_in(rise->measure))
       return report_late(down.expr.span, "the end of the schedule of `" + optimizer + "`", rise->measure);
     cx.report(diag::warmup_too_long(down.expr.span, "the warm-up with the decay", optimizer,
                                     count_text(rise->value + fall->value, rise->measure),
                                     count_text(length, rise->measure))
                   .label(up.expr.span, "the warm-up")
                   .help("shorten one of them, or train for longer"));
+  }
+
+  /// W0429: a rate that changes at steps of its own, of which there are none.
+  void check_steps_given(const node::Call& schedule) {
+    if (schedule.op != library::Id::Multistep) return;
+    const Wired at = argument(schedule, "at");
+    const auto* steps = at.expr.get<node::List>();
+    const Span place = at.expr.span;
+    if (steps == nullptr || !steps->elements.empty() || is_reported(cx, diagnostics::Code::W0429, place)) return;
+    cx.report(diag::idle_setting(place, "multistep").help("say when: `multistep([20 epochs, 40 epochs])`"));
+  }
+
+  /// W0410: a rate that rises from `low` for longer than training never comes to `high`.
+  void check_rise(const node::Call& schedule) {
+    if (schedule.op != library::Id::Cyclic) return;
+    const Wired up = argument(schedule, "up"), high = argument(schedule, "high");
+    const auto* period = up.expr.get<node::Quantity>();
+    const auto most = period != nullptr ? training.most_in(period->measure) : std::nullopt;
+    if (!most || period->value <= double(*most) || is_endless(cx)) return;
+    const Span place = up.expr.span.is_empty() ? high.expr.span : up.expr.span;
+    report_late(place, "the rate `high` of `" + optimizer + "`", period->measure);
   }
 
   /// W0428: the second of a chain says what the rate is, rather than what it is multiplied by.
@@ -282,7 +244,7 @@ struct Schedules {
     for (const ExprId id : list != nullptr ? list->elements : ExprIds{}) {
       const auto* part = cx.at(id).get<node::Tuple>();
       const auto* period = part != nullptr ? cx.at(part->elements[1]).get<node::Quantity>() : nullptr;
-      const auto most = period != nullptr ? most_in(period->measure) : std::nullopt;
+      const auto most = period != nullptr ? training.most_in(period->measure) : std::nullopt;
       if (!most || measure.value_or(period->measure) != period->measure) return;
       measure = period->measure;
       end += period->value;
@@ -354,7 +316,7 @@ struct Schedules {
   void check_change(const node::Call& schedule, const ExprView& written, const node::Quantity& at) {
     const bool restarts = schedule.op == library::Id::CosineRestarts;
     if (schedule.op != library::Id::StepSchedule && schedule.op != library::Id::Multistep && !restarts) return;
-    const std::optional<int64_t> most = most_in(at.measure);
+    const std::optional<int64_t> most = training.most_in(at.measure);
     // What restarts with the end has come down once.
     if (!most || at.value < double(*most) || (restarts && at.value == double(*most))) return;
     report_late(
@@ -364,12 +326,12 @@ struct Schedules {
   }
 
   void check_warmup(const ExprView& written, const node::Quantity& value) {
-    const std::optional<int64_t> most = most_in(value.measure);
+    const std::optional<int64_t> most = training.most_in(value.measure);
     if (!most || value.value <= double(*most)) return;
     // What the records of an epoch make of a number of epochs may be a first try.
-    if (!limit_in(value.measure))
+    if (!training.said_in(value.measure))
       return report_late(written.span, "the end of the warm-up of `" + optimizer + "`", value.measure);
-    cx.report(diag::warmup_too_long(end_of(value.measure), "the warm-up", optimizer,
+    cx.report(diag::warmup_too_long(training.end_of(value.measure), "the warm-up", optimizer,
                                     count_text(value.value, value.measure), count_text(double(*most), value.measure))
                   .label(written.span, "the warm-up")
                   .help("shorten the warm-up, or train for longer"));
@@ -380,7 +342,7 @@ struct Schedules {
 
 void check_schedules(Context& cx, const Experiment& experiment) {
   const Object& model = cx.program.models[experiment.model];
-  const Training training = training_of(cx, experiment);
+  const TrainingLength training = training_length(cx, experiment);
   for (const Member& member : model.members) {
     if (member.kind != MemberKind::Optimizer) continue;
     Schedules schedules{cx, experiment, model, training, member.name};

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "dsl/check/experiment/series.h"
+#include "dsl/check/experiment/training_length.h"
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/expressions.h"
 
@@ -64,32 +65,26 @@ const Node* find_constant(const Experiment& experiment, const std::string& name)
   return setting != nullptr ? setting->value.get<Node>() : nullptr;
 }
 
-/// Where training ends, counted in the unit of `measure`; nothing if the program does not say.
-const SettingValue* end_of(const Experiment& experiment, host::Measure measure) {
-  if (measure == host::Measure::Epochs) return find_setting(experiment.trainer, "epochs");
-  return measure == host::Measure::Steps ? find_setting(experiment.trainer, "steps") : nullptr;
-}
-
 /// W0410: `at`, so many epochs or steps, lies behind the last one.
-void check_reached(Context& cx, const Experiment& experiment, const ExprView& at, double count, host::Measure measure,
+void check_reached(Context& cx, const TrainingLength& training, const ExprView& at, double count, host::Measure measure,
                    const std::string& what) {
-  const SettingValue* end = end_of(experiment, measure);
-  const auto* last = end != nullptr ? end->value.get<node::IntConst>() : nullptr;
-  if (last == nullptr || count <= double(last->value) || is_reported(cx, diagnostics::Code::W0410, at.span)) return;
-  cx.report(diag::never_reached(at.span, what).label(end->value.span, "training ends here"));
+  // An hparam may be given a larger number.
+  const std::optional<int64_t> last = training.is_written ? training.most_in(measure) : std::nullopt;
+  if (!last || count <= double(*last) || is_endless(cx) || is_reported(cx, diagnostics::Code::W0410, at.span)) return;
+  cx.report(diag::never_reached(at.span, what).label(training.end_of(measure), "training ends here"));
 }
 
 /// Periods and epochs that settings name are reached.
-void check_all_reached(Context& cx, const Experiment& experiment) {
+void check_all_reached(Context& cx, const Experiment& experiment, const TrainingLength& training) {
   for (const SettingValue& setting : experiment.trainer) {
     const std::string name = "`" + setting.path + "`";
     if (const auto* period = setting.value.get<node::Quantity>(); period != nullptr && setting.path == "val_every")
-      check_reached(cx, experiment, setting.value, period->value, period->measure, "the first round of " + name);
+      check_reached(cx, training, setting.value, period->value, period->measure, "the first round of " + name);
     const auto* call = setting.value.get<node::Call>();
     if (call != nullptr && call->op == library::Id::Ramp) {
       const ExprView over = cx.at(call->args[2].value);
       if (const auto* period = over.get<node::Quantity>())
-        check_reached(cx, experiment, over, period->value, period->measure, "the end of the `ramp` of " + name);
+        check_reached(cx, training, over, period->value, period->measure, "the end of the `ramp` of " + name);
     }
     const auto* pairs =
         call != nullptr && call->op == library::Id::ByEpoch ? cx.at(call->args[0].value).get<node::List>() : nullptr;
@@ -99,14 +94,14 @@ void check_all_reached(Context& cx, const Experiment& experiment) {
       const ExprView from = cx.at(pair->elements[0]);
       // Epochs count from 0: the last one is one less than there are.
       if (const auto* epoch = from.get<node::IntConst>())
-        check_reached(cx, experiment, from, double(epoch->value) + 1, host::Measure::Epochs,
+        check_reached(cx, training, from, double(epoch->value) + 1, host::Measure::Epochs,
                       "epoch " + std::to_string(epoch->value));
     }
   }
 }
 
 /// `prune = asha(max = 40 epochs)`: no trial comes so far.
-void check_pruning_reached(Context& cx, const Experiment& experiment) {
+void check_pruning_reached(Context& cx, const Experiment& experiment, const TrainingLength& training) {
   const auto* sweep = experiment.sweep ? experiment.sweep->get<node::Call>() : nullptr;
   if (sweep == nullptr) return;
   for (const node::NamedArg& setting : sweep->args) {
@@ -120,13 +115,13 @@ void check_pruning_reached(Context& cx, const Experiment& experiment) {
       const ExprView written = cx.at(arg.value);
       const auto* period = written.get<node::Quantity>();
       if (period != nullptr && !written.span.is_empty())
-        check_reached(cx, experiment, written, period->value, period->measure, "`" + arg.name + "` of `asha`");
+        check_reached(cx, training, written, period->value, period->measure, "`" + arg.name + "` of `asha`");
     }
   }
 }
 
 /// So are the periods of callbacks, and what they begin at.
-void check_callbacks_reached(Context& cx, const Experiment& experiment) {
+void check_callbacks_reached(Context& cx, const Experiment& experiment, const TrainingLength& training) {
   for (const Expr& one : experiment.callbacks) {
     const auto* call = one.get<node::Call>();
     if (call == nullptr || call->op == library::Id::None) continue;
@@ -134,7 +129,7 @@ void check_callbacks_reached(Context& cx, const Experiment& experiment) {
       const ExprView written = cx.at(arg.value);
       const auto* period = written.get<node::Quantity>();
       if (period == nullptr || written.span.is_empty()) continue;
-      check_reached(cx, experiment, written, period->value, period->measure,
+      check_reached(cx, training, written, period->value, period->measure,
                     "`" + arg.name + "` of `" + std::string(library::info(call->op).name) + "`");
     }
   }
@@ -187,9 +182,10 @@ void check_settings_together(Context& cx, const Experiment& experiment) {
   check_least(cx, experiment, "min_epochs", "epochs");
   check_least(cx, experiment, "min_steps", "steps");
   check_equal_runs(cx, experiment);
-  check_all_reached(cx, experiment);
-  check_callbacks_reached(cx, experiment);
-  check_pruning_reached(cx, experiment);
+  const TrainingLength training = training_length(cx, experiment);
+  check_all_reached(cx, experiment, training);
+  check_callbacks_reached(cx, experiment, training);
+  check_pruning_reached(cx, experiment, training);
   check_patience(cx, experiment);
 }
 

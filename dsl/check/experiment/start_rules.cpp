@@ -218,6 +218,21 @@ const ast::Decl* decl_around(Span place, const Context& cx) {
   return nullptr;
 }
 
+/// Adds the argument of the experiment that one of the two sides of a rule comes from, where a number stands there and only there.
+void label_given(diagnostics::Diagnostic& diagnostic, std::pair<int64_t, int64_t> sides, const Experiment& experiment,
+                 const Context& cx) {
+  std::vector<Span> places;
+  for (const ExprIds* arguments : {&experiment.data_arguments, &experiment.model_arguments}) {
+    for (const ExprId id : *arguments) {
+      const ExprView& argument = cx.program.exprs[id];
+      const auto* number = argument.get<node::IntConst>();
+      if (number == nullptr || argument.span.is_empty() || decl_around(argument.span, cx) != nullptr) continue;
+      if (number->value == sides.first || number->value == sides.second) places.push_back(argument.span);
+    }
+  }
+  if (places.size() == 1) diagnostic.label(places[0], "given here");
+}
+
 /// One wrong size of a block breaks several of its rules, one after the other: the first of them says it, with the others.
 void report_first_of_each(std::vector<diagnostics::Diagnostic> found, Context& cx) {
   std::ranges::stable_sort(found, {}, &diagnostics::Diagnostic::span);
@@ -283,6 +298,7 @@ void check_rules(Context& cx, const Experiment& experiment, const std::vector<Ob
     // What a call is given has to fit; rules of what is called are of the call.
     label_builder(diagnostic, asked_at, asked_at == rule.span, cx);
     label_exchanged(diagnostic, rule.text, experiment.name, cx);
+    if (sides) label_given(diagnostic, *sides, experiment, cx);
     note_hparams(diagnostic, wired, cx);
     if (help_divisor(diagnostic, wired.expr, rule.text, asked_at, cx))
       exchanged.insert(asked_at);

@@ -132,9 +132,14 @@ bool is_endless(const Context& cx) {
   return std::ranges::any_of(cx.sink->reported(), [](const auto& one) { return one.code == diagnostics::Code::E0513; });
 }
 
+bool is_asked_of(const Obligation& obligation, const Experiment& experiment) {
+  return (!obligation.of_data || *obligation.of_data == experiment.data) &&
+         (obligation.of_experiment.empty() || obligation.of_experiment == experiment.name);
+}
+
 bool is_asked_at_start(const Obligation& obligation, const Experiment& experiment) {
-  const bool is_of_this = !obligation.of_data || *obligation.of_data == experiment.data;
-  return obligation.condition && !obligation.needs_data && obligation.fate == Fate::AtStart && is_of_this;
+  return obligation.condition && !obligation.needs_data && obligation.fate == Fate::AtStart &&
+         is_asked_of(obligation, experiment);
 }
 
 const SettingValue* find_setting(const std::vector<SettingValue>& settings, const std::string& name) {

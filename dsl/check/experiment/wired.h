@@ -77,6 +77,10 @@ void check_no_batches(Context& cx, const Experiment& experiment);
 void check_schedules(Context& cx, const Experiment& experiment);
 /// E0309, E0325, W0410: settings of the trainer that say the same, or end training before another lets it or is reached.
 void check_settings_together(Context& cx, const Experiment& experiment);
+/// W0429: settings of the trainer and of callbacks that say something of what does not happen.
+void check_idle_settings(Context& cx, const Experiment& experiment);
+/// E0319: the sizes that hooks of the callbacks `for` the model give its members are what the experiment gives the model.
+void check_hook_sizes(const Experiment& experiment, Scope& scope);
 /// The callbacks that are there without being listed.
 void list_implied(Experiment& experiment, Scope& scope);
 /// E0612: what a run has once is listed once, and two tables are two files. E0622: checkpoints lie in one folder.

@@ -2,6 +2,7 @@
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/call.h"
+#include "dsl/check/scope/reported.h"
 
 namespace ltr::check {
 
@@ -137,6 +138,23 @@ bool are_weights_counted(const ObjectInfo& object, const Binding& binding, CallS
   return true;
 }
 
+/// W0429: a recurrent block has drop-out between its layers, and one layer has nothing behind it.
+void check_dropout_between_layers(const ObjectInfo& object, const std::vector<Expr>& args, Context& cx) {
+  const auto given = [&](const char* name) -> const Expr* {
+    const auto at = std::ranges::find(object.params, name, &ParamInfo::name);
+    return at != object.params.end() ? &args[size_t(at - object.params.begin())] : nullptr;
+  };
+  const Expr *layers = given("layers"), *dropout = given("dropout");
+  if (layers == nullptr || dropout == nullptr || given("directions") == nullptr) return;
+  const auto* count = layers->get<node::IntConst>();
+  const auto* share = dropout->get<node::FloatConst>();
+  if (count == nullptr || share == nullptr || count->value != 1 || share->value == 0) return;
+  if (is_reported(cx, diagnostics::Code::W0429, dropout->span)) return;
+  cx.report(diag::idle_setting(dropout->span, "dropout")
+                .note("it lies between the layers of `{}`, and there is one", object.name)
+                .help("`layers = 2`, or a `Dropout` of its own behind it"));
+}
+
 }  // namespace
 
 Expr construct(const Symbol& symbol, CallSite& site) {
@@ -171,6 +189,7 @@ Expr construct(const Symbol& symbol, CallSite& site) {
       (std::ranges::any_of(object.requirements, is_rule) || std::ranges::any_of(object.requirements, lacks_elements)))
     return error_at(site.span);
   if (holds && !are_weights_counted(object, binding, site)) return error_at(site.span);
+  check_dropout_between_layers(object, *args, cx);
   Type type = Type::of(object.kind);
   type.decl = object.index;
   type.name = object.name;

@@ -20,6 +20,10 @@ bool add_unsqueeze_cure(diagnostics::Diagnostic& diagnostic, const ExprView& lon
 bool add_origin_cure(diagnostics::Diagnostic& diagnostic, const ExprView& left, const ExprView& right, Scope& scope);
 /// W0313, W0314: bytes of images are not taken below 0, and are divided by 255 once.
 void report_pixels(ast::BinaryOp op, Span sign, const ExprView& left, const ExprView& right, Scope& scope);
+/// W0314 of a conversion to whole numbers, `to_float(mask).to(i64)`.
+void report_whole_shares(Element element, Span place, const ExprView& value, const Scope& scope);
+/// W0314 of `normalize(image, [125.0, …], …)`, whose images are bytes.
+void report_byte_means(const node::Op& normalize, const Scope& scope);
 /// A text where a value is meant that has such a name: `"limit"`. False if there is none.
 bool help_quoted_name(diagnostics::Diagnostic& diagnostic, const ExprView& text, const Scope& scope);
 

@@ -1,5 +1,7 @@
 // What is done to the numbers of images: W0313, W0314.
 
+#include <algorithm>
+
 #include "dsl/check/expressions/operands.h"
 #include "dsl/check/expressions/origins.h"
 
@@ -34,6 +36,31 @@ void report_scaled_twice(ast::BinaryOp op, Span sign, const ExprView& left, cons
 }
 
 }  // namespace
+
+void report_whole_shares(Element element, Span place, const ExprView& value, const Scope& scope) {
+  const auto* op = value.get<node::Op>();
+  if (is_floating(element) || element == Element::Bool || op == nullptr || op->op != library::Id::ToFloat) return;
+  const ExprView& bytes = scope.cx.program.exprs[op->args[0]];
+  if (bytes.type.element != Element::U8) return;
+  scope.cx.report(diag::scaled_twice(place, std::string(library::info(op->op).name))
+                      .note("what it gives of `u8` lies between 0 and 1, of which whole numbers keep 0 and 1")
+                      .help("`{}.to({})` keeps the numbers", scope.cx.source_text(bytes.span), to_text(element)));
+}
+
+void report_byte_means(const node::Op& normalize, const Scope& scope) {
+  const ExprView& image = scope.cx.program.exprs[normalize.args[0]];
+  const ExprView& means = scope.cx.program.exprs[normalize.args[1]];
+  const auto* list = means.get<node::List>();
+  if (image.type.element != Element::U8 || list == nullptr) return;
+  const bool are_of_bytes = std::ranges::any_of(list->elements, [&](ExprId id) {
+    const auto mean = evaluate(scope.cx.program.exprs[id], scope.cx.program);
+    return mean && mean->real > 1;
+  });
+  if (!are_of_bytes) return;
+  scope.cx.report(diag::scaled_twice(means.span, std::string(library::info(normalize.op).name))
+                      .note("what it takes the mean from lies between 0 and 1")
+                      .help("means and deviations of bytes are divided by 255, too"));
+}
 
 void report_pixels(ast::BinaryOp op, Span sign, const ExprView& left, const ExprView& right, Scope& scope) {
   report_wrapped(op, sign, left, right, scope);

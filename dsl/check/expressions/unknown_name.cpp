@@ -52,6 +52,11 @@ std::vector<std::string> names_for(const NameUse& use, const Scope& scope) {
       if (symbol == nullptr) others.insert(name);
     }
   }
+  for (const char* folder : {"callbacks/", "loggers/"}) {
+    for (const std::string& name : library.names(folder)) {
+      if (scope.place != Place::Experiment) others.insert(name);
+    }
+  }
   std::erase_if(names, [&](const std::string& name) { return others.contains(name); });
   return names;
 }
@@ -178,18 +183,6 @@ bool help_of_weights(diagnostics::Diagnostic& diagnostic, const ast::Name& name,
   return true;
 }
 
-/// `Net` of a file that is imported as a whole: `base.Net`. False if none has it.
-bool help_of_module(diagnostics::Diagnostic& diagnostic, const ast::Name& name, const Scope& scope) {
-  const resolve::ModuleGraph& graph = scope.cx.graph;
-  for (const auto& [alias, module] : graph.modules[scope.module].aliases) {
-    if (name.text.starts_with("_") || !graph.modules[module].symbols.contains(name.text)) continue;
-    const std::string code = alias + "." + name.text;
-    diagnostic.help("it is in the file that is imported: `{}`", code).fix(name.span, code);
-    return true;
-  }
-  return false;
-}
-
 /// `words` in an experiment, of the data that it wires.
 bool help_of_data(diagnostics::Diagnostic& diagnostic, const ast::Name& name, const Scope& scope) {
   if (scope.place != Place::Experiment || scope.data == nullptr || !scope.data->members.contains(name.text))
@@ -297,7 +290,7 @@ void report_unknown(const ast::Name& name, Scope& scope, const NameUse& use) {
   if (help_late_name(diagnostic, name, is_called, scope)) return scope.cx.report(std::move(diagnostic));
   if (use.field != nullptr) {
     const std::string whole = name.text + "." + use.field->text;
-    if (!help_qualifier(diagnostic, whole, name.span, resolve::Space::Symbols, scope.module, scope.cx)) return;
+    if (!help_qualifier(diagnostic, whole, name.span, resolve::Space::Symbols, scope.module, scope.cx, false)) return;
     if (!diagnostic.helps.empty()) return scope.cx.report(std::move(diagnostic));
   }
   if (const std::vector<std::string> bring = hooks_that_bring(name.text);
@@ -328,7 +321,7 @@ void report_unknown(const ast::Name& name, Scope& scope, const NameUse& use) {
   if (help_of_function(diagnostic, name, use)) return scope.cx.report(std::move(diagnostic));
   if (help_in_step(diagnostic, name, scope) || help_in_hook(diagnostic, name, scope) ||
       help_in_model(diagnostic, name, use, scope) || help_of_data(diagnostic, name, scope) ||
-      help_of_field(diagnostic, name, scope) || help_of_module(diagnostic, name, scope) ||
+      help_of_field(diagnostic, name, scope) || help_of_module(diagnostic, name, scope.module, scope.cx) ||
       help_of_package(diagnostic, name, use, scope) || help_of_weights(diagnostic, name, use, scope)) {
     take_empty_call(diagnostic, use, scope);
     return scope.cx.report(std::move(diagnostic));

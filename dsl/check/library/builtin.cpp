@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "dsl/check/expressions/operands.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/check/library/shape_rules/rules.h"
 #include "dsl/check/scope/places.h"
@@ -172,6 +173,7 @@ Expr check_to(CallSite& site) {
         diag::wrong_argument(value.span, "`to` converts a tensor, not " + site.scope.cx.text(value.type)));
     return error_at(site.span);
   }
+  report_whole_shares(*element, site.span, value, site.scope);
   Type type = value.type;
   type.element = *element;
   return op_expr(library::Id::To, std::move(type), site.span, {site.scope.cx.keep(std::move(value))});

@@ -16,7 +16,7 @@ bool has(const resolve::Names& file, const std::string& name, resolve::Space spa
 }  // namespace
 
 bool help_qualifier(diagnostics::Diagnostic& diagnostic, const std::string& name, Span span, resolve::Space space,
-                    uint32_t module, Context& cx) {
+                    uint32_t module, Context& cx, bool is_path) {
   const resolve::Module& file = cx.graph.modules[module];
   const size_t dot = name.find('.');
   const std::string qualifier = name.substr(0, dot);
@@ -36,8 +36,23 @@ bool help_qualifier(diagnostics::Diagnostic& diagnostic, const std::string& name
     if (!cx.told.qualifiers.emplace(module, qualifier).second) return false;
     diagnostic.help("did you mean `{}`?", *near + "." + rest)
         .fix({span.source, span.begin, span.begin + uint32_t(qualifier.size())}, *near);
+    return true;
   }
+  if (diagnostics::is_foreign_package(qualifier)) return true;
+  if (!is_path) return !cx.told.qualifiers.contains({module, qualifier});
+  if (!cx.told.qualifiers.emplace(module, qualifier).second) return false;
+  diagnostic.note("no file is imported as `{}`: `import \"FILE.ltr\" as {}`", qualifier, qualifier);
   return true;
+}
+
+bool help_of_module(diagnostics::Diagnostic& diagnostic, const ast::Name& name, uint32_t module, Context& cx) {
+  for (const auto& [alias, target] : cx.graph.modules[module].aliases) {
+    if (name.text.starts_with("_") || !cx.graph.modules[target].symbols.contains(name.text)) continue;
+    const std::string code = alias + "." + name.text;
+    diagnostic.help("it is in the file that is imported: `{}`", code).fix(name.span, code);
+    return true;
+  }
+  return false;
 }
 
 }  // namespace ltr::check

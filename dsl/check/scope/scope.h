@@ -120,9 +120,11 @@ bool is_told_missing(const Type& record, const std::string& field, Context& cx);
 /// Whether not even the names of all params of what is around could be read: what is unknown may be one of them.
 bool lacks_params(const Scope& scope);
 /// Of `base.NAME`, where no file is imported as `base`: adds what the file that has such a name is imported as. False if that was
-/// said of `base` already, or an import failed that may have been it.
+/// said of `base` already, or an import failed that may have been it. What is no path for sure, such as a value, may be any name.
 bool help_qualifier(diagnostics::Diagnostic& diagnostic, const std::string& name, Span span, resolve::Space space,
-                    uint32_t module, Context& cx);
+                    uint32_t module, Context& cx, bool is_path = true);
+/// `Net` of a file that is imported as a whole: `base.Net`. False if none has it.
+bool help_of_module(diagnostics::Diagnostic& diagnostic, const ast::Name& name, uint32_t module, Context& cx);
 /// Says of a name that is unknown where it is assigned or declared, if that is below. False if it is not, or if the name
 /// `is_called` in what it is assigned itself, and so is that of a function.
 bool help_late_name(diagnostics::Diagnostic& diagnostic, const ast::Name& name, bool is_called, const Scope& scope);

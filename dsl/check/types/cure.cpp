@@ -91,8 +91,9 @@ void cure_text(diagnostics::Diagnostic& diagnostic, const ExprView& given, const
   } else if (wanted.kind == Kind::Tuple && lower_case(text) == "valid") {
     diagnostic.help("no padding is `0`").fix(given.span, "0");
   } else if (wanted.kind == Kind::List && !wanted.fields.empty() && wanted.fields[0].type.kind == Kind::Str) {
-    diagnostic.help("`{}.split()` cuts it into words, `[{}]` is a list of it alone", cx.source_text(given.span),
-                    cx.source_text(given.span));
+    const std::string whole = cx.source_text(given.span);
+    const std::string as_one = given.is<node::Host>() ? "(" + whole + ")" : whole;
+    diagnostic.help("`{}.split()` cuts it into words, `[{}]` is a list of it alone", as_one, whole);
   } else if (const auto advice = diagnostics::foreign_advice(text); advice && wanted.is_host_number()) {
     diagnostic.help("{}", std::string(*advice));
   }

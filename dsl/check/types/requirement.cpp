@@ -2,6 +2,7 @@
 #include <set>
 #include <utility>
 
+#include "dsl/ast/assigned.h"
 #include "dsl/ast/walk.h"
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/expressions.h"
@@ -66,7 +67,7 @@ bool is_computed(const ExprView& expr) {
   return expr.is<node::Host>() || expr.is<node::Convert>() || expr.is<node::Not>() || expr.is<node::And>() ||
          expr.is<node::Or>() || expr.is<node::Equal>() || expr.is<node::In>() || expr.is<node::Range>() ||
          expr.is<node::List>() || expr.is<node::Tuple>() || expr.is<node::TupleElement>() ||
-         expr.is<node::ListLength>() || or_else_of(expr) != nullptr;
+         expr.is<node::RecordField>() || expr.is<node::ListLength>() || or_else_of(expr) != nullptr;
 }
 
 Rests rests_on(const ExprView& rule, const Context& cx) {
@@ -95,6 +96,17 @@ std::optional<Polynomial> length_of(const Type& list) {
   return list.uniform ? list.value : std::optional(Polynomial(int64_t(list.fields.size())));
 }
 
+/// What a record that is written out has in a field that is read.
+std::optional<ExprId> field_of_record(const ExprView& read, const Context& cx) {
+  const auto* field = read.get<node::RecordField>();
+  if (field == nullptr) return std::nullopt;
+  const ExprView record = cx.at(field->record);
+  const auto* written = record.get<node::Record>();
+  const auto at = std::ranges::find(record.type.fields, field->name, &TypeField::name);
+  const auto index = size_t(at - record.type.fields.begin());
+  return written != nullptr && index < written->values.size() ? std::optional(written->values[index]) : std::nullopt;
+}
+
 /// `rule` with what was given for the params that it names; `place` becomes that of the last of them.
 Expr with_arguments(const ExprView& rule, const Arguments& given, Span& place, Context& cx) {
   const std::string* name = param_named(rule, cx);
@@ -109,6 +121,7 @@ Expr with_arguments(const ExprView& rule, const Arguments& given, Span& place, C
   // What is given for an option is the value in it.
   const node::Op* of_option = or_else_of(filled);
   if (of_option != nullptr && cx.at(of_option->args[0]).type.kind != Kind::Option) return cx.at(of_option->args[0]);
+  if (const std::optional<ExprId> value = field_of_record(filled, cx)) return cx.at(*value);
   if (const auto* length = filled.get<node::ListLength>()) filled.type.value = length_of(cx.at(length->list).type);
   return filled;
 }
@@ -225,6 +238,49 @@ std::optional<Requirement> value_requirement(const ast::Expr& clause, Scope& sco
   return requirement;
 }
 
+namespace {
+
+/// Whether a value hangs on constants, hparams and such params of the function alone that its body leaves as they are.
+bool rests_on_own(const ExprView& value, const FnInfo& fn, const Context& cx) {
+  const auto* local = value.get<node::Local>();
+  if (local != nullptr)
+    return local->local < fn.params.size() && fn.params[local->local].name == local->name &&
+           !fn.assigned_inside->contains(local->name);
+  if (!is_computed(value)) return rests_on(value, cx) <= Rests::Start;
+  return !any_child(value, [&](ExprId part) { return !rests_on_own(cx.at(part), fn, cx); });
+}
+
+/// Finds a `return` in a branch or loop, behind which not all is done.
+struct FindReturn {
+  bool found = false;
+
+  void operator()(const ast::Stmt& stmt) {
+    found = found || stmt.get<ast::Return>() != nullptr;
+    ast::for_each_child(stmt, *this);
+  }
+  void operator()(const auto&) {}
+};
+
+bool may_return_early(const ast::Fn& fn) {
+  FindReturn find;
+  for (const ast::Stmt& stmt : fn.body) {
+    if (stmt.get<ast::Return>() == nullptr) ast::for_each_child(stmt, find);
+  }
+  return find.found;
+}
+
+/// Whether it is for the callers of the function around to keep a rule, since it speaks of what they give in what is always done.
+bool is_of_callers(const ExprView& rule, const Scope& scope) {
+  FnInfo* fn = scope.info;
+  const bool is_called = fn != nullptr && fn->ast != nullptr && fn->index == scope.fn &&
+                         (fn->role == FnRole::Free || fn->role == FnRole::Method);
+  if (!is_called || scope.may_not_happen || scope.in_function_value || may_return_early(*fn->ast)) return false;
+  if (!fn->assigned_inside) fn->assigned_inside = ast::assigned_inside(*fn->ast);
+  return rests_on_own(rule, *fn, scope.cx);
+}
+
+}  // namespace
+
 std::optional<DeclIndex> data_around(const Scope& scope) {
   const bool is_data = scope.owner != nullptr && scope.owner->kind == Kind::Data;
   return is_data ? std::optional(scope.owner->index) : std::nullopt;
@@ -261,6 +317,10 @@ bool require_value(Requirement requirement, Span use, Scope& scope) {
       cx.program.obligations.push_back(std::move(obligation));
       return true;
     case Rests::Run:
+      if (is_of_callers(rule, scope)) {
+        scope.info->requirements.push_back(std::move(requirement));
+        return true;
+      }
       obligation.fate = Fate::FirstBatch;
       obligation.why = "rests on a value that only run time knows";
       break;

@@ -55,7 +55,10 @@ const auto check_path = [](auto& c) {
   if (import.path.empty() && std::find(kPackages.begin(), kPackages.end(), package.text) != kPackages.end()) {
     state_of(c).report_at(x3::_where(c).begin(),
                           diag::python_form(package.span, "import " + package.text, "not needed")
-                              .help("tensor functions, layers, losses and optimizers are in scope without an import"));
+                              .help("tensor functions, layers, losses and optimizers are in scope without an import{}",
+                                    package.text == "torchvision"
+                                        ? "; models are in `std.models`, and what is done to images in `std.vision`"
+                                        : ""));
   }
   x3::_val(c).path.push_back(std::move(x3::_attr(c)));
 };

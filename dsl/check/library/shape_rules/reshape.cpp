@@ -61,6 +61,29 @@ std::optional<size_t> only_place(AtomId atom, const std::vector<Dim>& dims) {
   return place;
 }
 
+/// The axes of `before` in the order of `after`, `0, 2, 1`, where these are the same sizes in another one; empty if they are not.
+std::string order_of(const std::vector<Dim>& before, const std::vector<Dim>& after) {
+  if (before.size() != after.size()) return "";
+  std::vector<size_t> order;
+  bool is_moved = false;
+  for (const Dim& dim : after) {
+    size_t from = 0;
+    const auto is_it = [&](size_t i) {
+      return before[i].group == dim.group && before[i].size == dim.size && std::ranges::find(order, i) == order.end();
+    };
+    while (from < before.size() && !is_it(from)) ++from;
+    if (from == before.size()) return "";
+    // An axis of one element holds no order.
+    if (!dim.size.is_one())
+      is_moved =
+          is_moved || std::ranges::any_of(order, [&](size_t one) { return one > from && !before[one].size.is_one(); });
+    order.push_back(from);
+  }
+  std::string text;
+  for (const size_t axis : order) text += (text.empty() ? "" : ", ") + std::to_string(axis);
+  return is_moved ? text : "";
+}
+
 /// W0308: `[B, T, D]` as `[T, B, D]`, or as `[B, heads, T, D / heads]`. Values stay in their order, so an axis that keeps its
 /// name keeps what stands in front of it, too.
 void check_axes_stay(const std::vector<Dim>& before, const std::vector<Dim>& after, const CallSite& site) {
@@ -70,24 +93,19 @@ void check_axes_stay(const std::vector<Dim>& before, const std::vector<Dim>& aft
     return std::ranges::all_of(size.atoms(), [&](AtomId id) { return atoms.at(id).kind == Atom::Kind::Variable; });
   };
   if (cx.graph.modules[site.scope.module].is_library) return;
+  if (const std::string order = order_of(before, after); !order.empty()) {
+    const auto moved = std::ranges::mismatch(before, after, {}, &Dim::size, &Dim::size).in1;
+    cx.report(diag::axis_cut(site.span, cx.text(moved->size)).help("`.permute({})` moves axes", order));
+    return;
+  }
   for (size_t i = 0; i < before.size(); ++i) {
     const auto atom = before[i].size.single_atom();
     const auto to = atom && only_place(*atom, before) ? only_place(*atom, after) : std::nullopt;
     if (!to) continue;
     const Polynomial first = product(before, 0, i, cx), second = product(after, 0, *to, cx);
     if (first == second || !is_named(first) || !is_named(second)) continue;
-    diagnostics::Diagnostic diagnostic = diag::axis_cut(site.span, cx.text(before[i].size));
-    std::string order;
-    for (const Dim& dim : after) {
-      const auto name = dim.size.single_atom();
-      const auto from = name ? only_place(*name, before) : std::nullopt;
-      order += from ? (order.empty() ? "" : ", ") + std::to_string(*from) : "?";
-    }
-    if (after.size() == before.size() && order.find('?') == std::string::npos)
-      diagnostic.help("`.permute({})` moves axes", order);
-    else
-      diagnostic.help("`reshape` in the order in which they are, and `.transpose(i, j)` moves two axes");
-    cx.report(std::move(diagnostic));
+    cx.report(diag::axis_cut(site.span, cx.text(before[i].size))
+                  .help("`reshape` in the order in which they are, and `.transpose(i, j)` moves two axes"));
     return;
   }
 }

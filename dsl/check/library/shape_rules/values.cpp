@@ -1,6 +1,7 @@
 #include <set>
 
 #include "dsl/check/expressions/declared_at.h"
+#include "dsl/check/expressions/operands.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/check/library/shape_rules/rules.h"
 
@@ -22,6 +23,12 @@ bool has_twice(const ast::Expr& classes, Scope& scope) {
 }
 
 }  // namespace
+
+Expr rule_normalize(const FnInfo& op, CallSite& site) {
+  Expr call = call_by_signature(op, site);
+  if (const auto* normalize = call.get<node::Op>()) report_byte_means(*normalize, site.scope);
+  return call;
+}
 
 /// Of a host option the result is the host value; of tensors the signature says it all.
 Expr rule_or_else(const FnInfo& op, CallSite& site) {

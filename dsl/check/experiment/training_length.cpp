@@ -1,0 +1,88 @@
+#include "dsl/check/experiment/training_length.h"
+
+#include <algorithm>
+
+#include "dsl/check/experiment/record_counts.h"
+#include "dsl/check/experiment/wired.h"
+#include "dsl/check/expressions/expressions.h"
+#include "runtime/tables/roles.h"
+
+namespace ltr::check {
+
+namespace {
+
+/// What the one stream that is trained on delivers in an epoch.
+std::optional<Batches> train_batches(Context& cx, const Experiment& experiment) {
+  std::optional<Batches> batches;
+  size_t count = 0;
+  for (const StreamDecl& stream : cx.program.datas[experiment.data].streams) {
+    if (stream.role != kTrainRole || stream.value.type.is_error()) continue;
+    batches = batches_of(stream, experiment, cx);
+    ++count;
+  }
+  return count == 1 ? batches : std::nullopt;
+}
+
+/// Whether each batch of an epoch is a step: nothing joins, shares or leaves out some.
+bool is_step_a_batch(const Experiment& experiment) {
+  constexpr const char* kOthers[] = {"accumulate", "global_batch", "limit_train", "overfit"};
+  return experiment.topology.empty() && std::ranges::none_of(kOthers, [&](const char* setting) {
+           return find_setting(experiment.trainer, setting) != nullptr;
+         });
+}
+
+}  // namespace
+
+std::optional<int64_t> TrainingLength::said_in(host::Measure measure) const {
+  if (measure == host::Measure::Epochs) return epochs;
+  return measure == host::Measure::Steps ? steps : std::nullopt;
+}
+
+std::optional<int64_t> TrainingLength::all_in(host::Measure measure) const {
+  const auto said = said_in(measure);
+  return said || measure != host::Measure::Steps ? said : counted_steps;
+}
+
+std::optional<int64_t> TrainingLength::most_in(host::Measure measure) const {
+  if (const auto said = said_in(measure)) return said;
+  if (measure == host::Measure::Epochs) return most_epochs;
+  return measure == host::Measure::Steps ? most_steps : std::nullopt;
+}
+
+Span TrainingLength::end_of(host::Measure measure) const {
+  const bool is_of_steps = has_steps && (measure == host::Measure::Steps || !has_epochs);
+  return is_of_steps ? steps_span : epochs_span;
+}
+
+TrainingLength training_length(Context& cx, const Experiment& experiment) {
+  TrainingLength length;
+  const Object none;
+  const auto count = [&](const SettingValue& setting) -> std::optional<int64_t> {
+    length.is_written = length.is_written && setting.value.is<node::IntConst>();
+    const Wired wired = wire(setting.value, none, {}, experiment, cx.program);
+    const auto value = evaluate(wired.expr, cx.program);
+    return value && value->kind == HostValue::Kind::Int ? std::optional(value->whole) : std::nullopt;
+  };
+  if (const SettingValue* steps = find_setting(experiment.trainer, "steps")) {
+    length.has_steps = true;
+    length.steps = count(*steps);
+    length.steps_span = steps->span;
+  }
+  if (const SettingValue* epochs = find_setting(experiment.trainer, "epochs")) {
+    length.has_epochs = true;
+    length.epochs = count(*epochs);
+    length.epochs_span = epochs->span;
+  }
+  if (length.has_steps == length.has_epochs) return length;
+  const auto batches = train_batches(cx, experiment);
+  if (!batches || batches->most() <= 0) return length;
+  const bool is_counted = batches->is_exact && is_step_a_batch(experiment);
+  if (length.steps && is_counted) length.most_epochs = (*length.steps - 1) / batches->most() + 1;
+  int64_t most = 0;
+  if (!length.epochs || __builtin_mul_overflow(*length.epochs, batches->most(), &most)) return length;
+  length.most_steps = most;
+  if (is_counted) length.counted_steps = most;
+  return length;
+}
+
+}  // namespace ltr::check
