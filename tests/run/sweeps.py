@@ -68,7 +68,7 @@ with scratch() as place:
         return [(row["lr"], row["width"]) for row in table]
 
     def judged(row):
-        return row["lr"], row["state"], row["epochs"], row["val.loss"]
+        return row["lr"], row["state"], row["epochs"], row["steps"]
 
     def shown(experiment, *options):
         result = run(program, "describe", experiment, *options)
