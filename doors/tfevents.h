@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -66,6 +67,13 @@ struct LoggedImage {
 /// The images of an event file, in its order. A torn last record is none: the file may still be written. Throws FormatError
 /// with the byte of a record that is damaged, std::system_error if the file cannot be read.
 std::vector<LoggedImage> read_images(const std::string& path);
+
+/// The tags of the scalars that readers find at `step` in event files, which are read as such; the oldest comes first. Throws as
+/// `read_images` does.
+std::set<std::string> scalar_tags(const std::vector<std::string>& paths, int64_t step);
+
+/// The event files of a folder, the oldest first.
+std::vector<std::string> event_files(const std::string& folder);
 
 /// `events.out.tfevents.SECONDS.HOST.PID.N`
 std::string event_file_name(double time, const std::string& host, int pid, int number);

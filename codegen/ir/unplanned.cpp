@@ -55,6 +55,9 @@ class Search {
     switch (function) {
       case library::Id::Close:
       case library::Id::Equal: return Unplanned::HostRead;
+      case library::Id::DecodeWords:
+      case library::Id::DecodeText:
+      case library::Id::DecodeRows: return Unplanned::Decoded;
       case library::Id::GradsOf: return Unplanned::GradientsRead;
       case library::Id::OptimizerLr: return Unplanned::RateRead;
       case library::Id::Grad: return Unplanned::InnerGradient;

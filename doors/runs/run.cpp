@@ -104,15 +104,9 @@ void read_samples(const std::string& folder, Pictures& found) {
 }
 
 void read_pictures(const std::string& folder, Run& run) {
-  std::vector<std::string> files;  // Their names begin with the time of their start.
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    const std::string path = entry.path().string();
-    if (entry.path().filename().string().starts_with("events.out.tfevents.") && has_regular_file(path))
-      files.push_back(path);
-  }
-  std::ranges::sort(files);
   Pictures found;
-  for (const std::string& file : files) {
+  for (const std::string& file : event_files(folder)) {
+    if (!has_regular_file(file)) continue;
     for (LoggedImage& image : read_images(file)) {
       auto& of_name = found[image.tag];
       of_name[image.step] = std::move(image.png);

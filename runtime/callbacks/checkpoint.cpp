@@ -62,8 +62,7 @@ ListenerPtr make_checkpoint(const Value& call, const FitView& view) {
   if (!monitor.empty()) check_series(view.logs, monitor, "Checkpoint", call.location);
   const bool larger =
       !monitor.empty() && is_max(view.logs, monitor, text_argument(call, "mode", "auto"), call.location);
-  CheckpointKeeper keeper(call, larger,
-                          [&windows = view.windows](double epochs) { return int64_t(windows.updates(epochs)); });
+  CheckpointKeeper keeper(call, larger, EpochParts::updates_of(view.windows));
   keeper.name(0, 0, [&](const Str& series) {
     check_series(view.logs, series, "Checkpoint", call.location, "filename");
     return 0.0;

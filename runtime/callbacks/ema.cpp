@@ -5,6 +5,7 @@
 
 #include "runtime/callbacks/arguments.h"
 #include "runtime/callbacks/make.h"
+#include "runtime/train/epoch_parts.h"
 #include "runtime/train/late_gate.h"
 
 namespace ltr {
@@ -44,9 +45,7 @@ namespace {
 class EmaListener : public Listener {
  public:
   EmaListener(const Value& call, const FitView& view)
-      : ema_(call, view.request.root.state(), [&](double epochs) { return int64_t(view.windows.updates(epochs)); }),
-        at_(view.at),
-        late_(view.late) {}
+      : ema_(call, view.request.root.state(), EpochParts::updates_of(view.windows)), at_(view.at), late_(view.late) {}
   uint32_t interests() const override { return kAfterWindow | kEvaluating; }
   void after_window() override { ema_.take_in(at_.global_step, late_.is_stopped()); }
   void evaluating(bool begins) override {

@@ -9,6 +9,7 @@
 #include "runtime/callbacks/make.h"
 #include "runtime/tables/weight_group.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/train/epoch_parts.h"
 #include "runtime/train/gathered.h"
 #include "runtime/train/image.h"
 #include "runtime/train/root_state.h"
@@ -39,6 +40,7 @@ class Histograms : public Listener {
     if (!in_steps_ && every->kind != Value::Kind::Epochs)
       throw error_at(call.location, err::wrong_type, "callbacks.Histograms.every", every->to_text(), "steps or epochs");
     every_ = std::max<int64_t>(int64_t(every->real), 1);
+    parts_ = EpochParts::of(*every, view_.windows);
   }
 
   uint32_t interests() const override { return kBeforeClip; }
@@ -49,7 +51,8 @@ class Histograms : public Listener {
 
   // Weights and gradients of one moment: those of the window, before it moves them.
   void before_clip(const Optimizer& optimizer, Named&) override {
-    const int64_t turn = (in_steps_ ? view_.at.global_step : view_.cx.epoch) / every_;
+    const int64_t turn =
+        parts_ ? parts_->over(view_.at.global_step) : (in_steps_ ? view_.at.global_step : view_.cx.epoch) / every_;
     int64_t& newest = turns_[optimizer.name()];
     if (turn == newest) return;
     newest = turn;
@@ -88,6 +91,7 @@ class Histograms : public Listener {
   int64_t bins_;
   bool in_steps_ = false;
   int64_t every_ = 1;
+  Option<EpochParts> parts_;
   std::map<Str, int64_t> turns_;  ///< of each optimizer, the newest that was recorded
   Option<bool> is_read_;
 };

@@ -10,7 +10,7 @@
 
 namespace ltr {
 
-CheckpointKeeper::CheckpointKeeper(const Value& call, bool is_max, std::function<int64_t(double)> updates)
+CheckpointKeeper::CheckpointKeeper(const Value& call, bool is_max, EpochParts::Updates updates)
     : monitor_(text_argument(call, "monitor", "")),
       is_max_(is_max),
       keep_(int_argument(call, "keep", 1)),
@@ -18,8 +18,7 @@ CheckpointKeeper::CheckpointKeeper(const Value& call, bool is_max, std::function
       weights_only_(bool_argument(call, "weights_only", false)),
       on_failure_(bool_argument(call, "on_failure", true)),
       async_(bool_argument(call, "async", false)),
-      filename_(text_argument(call, "filename", "auto")),
-      updates_(std::move(updates)) {
+      filename_(text_argument(call, "filename", "auto")) {
   Option<Str> wrong = wrong_checkpoint_name(filename_);
   try {
     if (!wrong && name(0, 0, [](const Str&) { return 0.0; }).size() > kLongestRunName)
@@ -34,10 +33,7 @@ CheckpointKeeper::CheckpointKeeper(const Value& call, bool is_max, std::function
   if (keep != nullptr && keep->kind == Value::Kind::Symbol) keep_ = std::numeric_limits<int64_t>::max();
   const Value* every = argument(call, "every");
   if (every != nullptr && every->kind != Value::Kind::Symbol) every_ = *every;
-}
-
-bool CheckpointKeeper::is_of_parts() const {
-  return every_.kind == Value::Kind::Epochs && every_.real != std::floor(every_.real);
+  parts_ = EpochParts::of(every_, std::move(updates));
 }
 
 bool CheckpointKeeper::is_due(int64_t steps, int64_t epochs, double time_s, bool epoch_ended) {
@@ -45,10 +41,9 @@ bool CheckpointKeeper::is_due(int64_t steps, int64_t epochs, double time_s, bool
   switch (every_.kind) {
     case Value::Kind::Steps: is_time = steps - last_mark_ >= int64_t(every_.real) && int64_t(every_.real) > 0; break;
     case Value::Kind::Epochs:
-      if (is_of_parts()) {
-        // A part has an update at least.
-        const auto end = [&](int64_t part) { return std::max(updates_(double(part) * every_.real), part); };
-        for (; end(last_mark_ + 1) <= steps; ++last_mark_) is_time = true;
+      if (parts_) {
+        is_time = parts_->over(steps) > last_mark_;
+        last_mark_ = parts_->over(steps);
       } else {
         is_time = epoch_ended && double(epochs - last_mark_) >= every_.real;
       }
@@ -64,7 +59,7 @@ bool CheckpointKeeper::is_due(int64_t steps, int64_t epochs, double time_s, bool
     return false;
   }
   waits_ = false;
-  if (!is_of_parts()) last_mark_ = every_.kind == Value::Kind::Steps ? steps : epochs;
+  if (!parts_) last_mark_ = every_.kind == Value::Kind::Steps ? steps : epochs;
   last_time_s_ = time_s;
   return true;
 }

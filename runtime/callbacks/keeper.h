@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/checkpoint/archive.h"
+#include "runtime/train/epoch_parts.h"
 
 namespace ltr {
 
@@ -19,8 +20,7 @@ class CheckpointKeeper {
   };
 
   /// `is_max` is what `mode = auto` means for the monitored series.
-  /// `updates(epochs)`: how many updates so many epochs have.
-  CheckpointKeeper(const Value& call, bool is_max, std::function<int64_t(double)> updates = {});
+  CheckpointKeeper(const Value& call, bool is_max, EpochParts::Updates updates = {});
 
   const Str& monitor() const { return monitor_; }
   bool saves_on_failure() const { return on_failure_; }
@@ -65,8 +65,6 @@ class CheckpointKeeper {
 
  private:
   bool ranks_before(const Kept& a, const Kept& b) const;
-  /// `0.5 epochs`, `1.5 epochs`: it goes by updates.
-  bool is_of_parts() const;
   Str monitor_;
   bool is_max_;
   int64_t keep_;
@@ -76,11 +74,11 @@ class CheckpointKeeper {
   bool on_failure_;
   bool async_;
   Str filename_;
-  std::function<int64_t(double)> updates_;
+  Option<EpochParts> parts_;
   bool has_fresh_ = false;
   bool waits_ = false;  ///< `every` has passed, the next fresh value counts
   double fresh_ = 0;
-  int64_t last_mark_ = 0;  ///< step or epoch of the last save by `every`; of parts of epochs how many are over
+  int64_t last_mark_ = 0;  ///< step or epoch of the last save by `every`; with `parts_` how many are over
   double last_time_s_ = 0;
   std::vector<Kept> kept_;  ///< best first with monitor, else newest first
   Str newest_;

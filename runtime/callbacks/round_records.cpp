@@ -56,6 +56,7 @@ RoundRecords::RoundRecords(const Str& name, const Value& call, const FitView& vi
     throw error_at(call.location, err::wrong_type, fmt::format("callbacks.{}.every", name), every->to_text(),
                    "steps or epochs");
   every_ = std::max<int64_t>(int64_t(every->real), 1);
+  parts_ = EpochParts::of(*every, view_.windows);
 }
 
 Str RoundRecords::tag() const {
@@ -71,7 +72,8 @@ bool RoundRecords::is_read(size_t field) const {
 void RoundRecords::hear(Hook hook, Context& cx) {
   if (!view_.request.writes()) return;
   if (hook == Hook::val_epoch_start) {
-    const int64_t turn = (in_steps_ ? cx.global_step : cx.epoch) / every_;
+    // A round behind the last update of a period is one of it.
+    const int64_t turn = parts_ ? parts_->over(cx.global_step - 1) : (in_steps_ ? cx.global_step : cx.epoch) / every_;
     due_ = turn == turn_ ? -1 : turn;
     records_.clear();
   } else if (due_ >= 0 && hook == Hook::val_batch_end) {

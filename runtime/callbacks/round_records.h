@@ -3,6 +3,7 @@
 // The first records of a stream in rounds, with what `step predict` makes of them: for callbacks that show them.
 
 #include "runtime/callbacks/make.h"
+#include "runtime/train/epoch_parts.h"
 
 namespace ltr {
 
@@ -50,6 +51,7 @@ class RoundRecords : public Listener {
   int64_t most_;
   bool in_steps_ = false;
   int64_t every_ = 1;
+  Option<EpochParts> parts_;
   int64_t turn_ = -1;  ///< the newest that was shown
   int64_t due_ = -1;   ///< that of the round under way
   std::vector<SeenRecord> records_;

@@ -2,6 +2,7 @@
 
 #include "runtime/callbacks/arguments.h"
 #include "runtime/callbacks/make.h"
+#include "runtime/train/epoch_parts.h"
 
 namespace ltr {
 
@@ -9,10 +10,19 @@ namespace {
 
 class Timer : public Listener {
  public:
-  Timer(int64_t every, const FitView& view) : every_(every), view_(view) {}
-  uint32_t interests() const override { return kEpochEnd; }
+  Timer(const Value& every, const FitView& view)
+      : every_(std::max<int64_t>(int64_t(every.real), 1)), parts_(EpochParts::of(every, view.windows)), view_(view) {}
+  uint32_t interests() const override { return parts_ ? kAfterWindow : kEpochEnd; }
   void epoch_end() override {
-    if (view_.at.epoch % every_ != 0 || view_.request.recorder == nullptr) return;
+    if (view_.at.epoch % every_ == 0) record();
+  }
+  void after_window() override {
+    if (parts_->end_with(view_.at.global_step)) record();
+  }
+
+ private:
+  void record() const {
+    if (view_.request.recorder == nullptr) return;
     const Times& times = view_.times;
     const double data_s = view_.feed.waited_s();
     view_.request.recorder->system(view_.at.global_step,
@@ -22,8 +32,8 @@ class Timer : public Listener {
                                     {"time/checkpoint_s", times.checkpoint_s}});
   }
 
- private:
   int64_t every_;  ///< in epochs
+  Option<EpochParts> parts_;
   FitView view_;
 };
 
@@ -34,7 +44,7 @@ ListenerPtr make_timer(const Value& call, const FitView& view) {
   if (every != nullptr && every->kind != Value::Kind::Epochs) {
     throw error_at(call.location, err::wrong_type, "callbacks.Timer.every", every->to_text(), "epochs");
   }
-  return std::make_unique<Timer>(every == nullptr ? 1 : std::max<int64_t>(int64_t(every->real), 1), view);
+  return std::make_unique<Timer>(every == nullptr ? Value::epochs(1) : *every, view);
 }
 
 }  // namespace ltr

@@ -155,14 +155,22 @@ CommandLine parse_command_line(const std::vector<Str>& arguments, const Str& env
   Parser(out, names, faults, "env").run(split_words(environment));
   out.words.clear();
   Parser(out, names, faults, "flag").run(arguments);
+  const auto is_option = [&](const GivenOption& given) {
+    return find_option(given.name) != nullptr && std::find(names.begin(), names.end(), given.name) == names.end();
+  };
+  // What another verb takes sets nothing, or a wrong value of it would be a second fault.
+  std::erase_if(out.options, [&](const GivenOption& given) {
+    const OptionInfo* info = is_option(given) ? find_option(given.name) : nullptr;
+    if (info == nullptr || !info->is_served() || out.verb.empty() || info->belongs_to(out.verb) ||
+        Str(given.from) != "flag")
+      return false;
+    faults.push_back(error_at({}, err::unknown_option, fmt::format("{} for {}", given.shown, out.verb)));
+    return true;
+  });
   for (GivenOption& given : out.options) {
-    const OptionInfo* info = find_option(given.name);
-    if (info == nullptr || std::find(names.begin(), names.end(), given.name) != names.end()) continue;
-    if (!info->is_served()) {
+    if (!is_option(given)) continue;
+    if (!find_option(given.name)->is_served())
       faults.push_back(error_at({}, err::settings_contradict, given.shown + " is not served by this version"));
-    } else if (!out.verb.empty() && !info->belongs_to(out.verb) && Str(given.from) == "flag") {
-      faults.push_back(error_at({}, err::unknown_option, fmt::format("{} for {}", given.shown, out.verb)));
-    }
     // It becomes part of the name of a folder.
     if (given.name == "name" && (given.value.find('/') != Str::npos || given.value.size() > kLongestRunName))
       faults.push_back(error_at({}, err::wrong_type, given.shown, given.value,

@@ -310,7 +310,7 @@ void Start::build() {
   open_data();
   root = std::make_unique<ModelRoot>(
       trainer.seed, [this](const char* path, const char* type, const Value& given, const Location& where) {
-        return settings.get(path, type, given, where);
+        return settings.get(path, type, given, where, "optimizer" + Str(path).substr(Str(path).rfind('.')));
       });
   // Data is opened and read in host memory; whatever the model makes lies where it computes.
   on_device.emplace(compute_device());

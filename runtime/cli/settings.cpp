@@ -80,8 +80,10 @@ RunSettings::Found RunSettings::find(const Str& path, const Str& type, const Val
   for (const Given& given : found->second) {
     Str wanted;
     if (const Option<Value> parsed = parse_value(given.text, row != nullptr ? row->type : type, wanted)) {
-      if (!check_range(range, given.shown, *parsed, place_of(&given, location))) faulty_.insert(path);
-      out = {*parsed, &given};
+      if (check_range(range, given.shown, *parsed, place_of(&given, location)))
+        out = {*parsed, &given};
+      else
+        faulty_.insert(path);
       continue;
     }
     const bool is_ambiguous = wanted.ends_with("%") && !wanted.starts_with("a count");
@@ -155,7 +157,12 @@ void RunSettings::check_hparam(const char* name, bool holds, bool (*fits)(int64_
 }
 
 Value RunSettings::get(const char* path, const char* type, const Value& given, const Location& location) {
-  const Found found = find(path, type, given, location, path);
+  return get(path, type, given, location, path);
+}
+
+Value RunSettings::get(const char* path, const char* type, const Value& given, const Location& location,
+                       const Str& range) {
+  const Found found = find(path, type, given, location, range);
   if (found.given == nullptr) check_range(path, path, given, location);
   Resolved setting{path, found.value, type, "experiment", place(location)};
   if (found.given != nullptr) {

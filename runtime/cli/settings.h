@@ -39,6 +39,8 @@ class RunSettings : public Settings {
   void check_hparam(const char* name, bool holds, bool (*fits)(int64_t)) override;
   void check_setting(const char* path, const char* hparam, bool holds) override;
   Value get(const char* path, const char* type, const Value& given, const Location& location) override;
+  /// What was given keeps to what the table of ranges says of `range`: an optimizer refuses it, too, but at a line of the program.
+  Value get(const char* path, const char* type, const Value& given, const Location& location, const Str& range);
   void oblige(bool holds, const char* rule, const std::vector<const char*>& hparams, const Location& location,
               const std::vector<RuleSide>& sides) override;
   void oblige_settings(bool holds, const char* rule, const std::vector<const char*>& paths,

@@ -55,9 +55,9 @@ Str members(const std::vector<std::pair<Str, double>>& values) {
   return out;
 }
 
-Str to_json(const EvalReport& report, const char* verb, const Str& weights) {
-  Str out = fmt::format("{{\"verb\": \"{}\", \"weights\": {}, \"time\": \"{}\", \"streams\": [", verb,
-                        doors::json_string(weights), time_text());
+/// What the file in the run and the event `end` have in common.
+Str result_members(const EvalReport& report, const char* verb, const Str& weights) {
+  Str out = fmt::format("\"verb\": \"{}\", \"weights\": {}, \"streams\": [", verb, doors::json_string(weights));
   for (const EvalReport::Stream& stream : report.streams) {
     if (&stream != &report.streams.front()) out += ", ";
     out +=
@@ -66,7 +66,7 @@ Str to_json(const EvalReport& report, const char* verb, const Str& weights) {
   }
   out += "]";
   if (!report.values.empty()) out += fmt::format(", \"values\": {{{}}}", members(report.values));
-  return out + "}\n";
+  return out;
 }
 
 int run_evaluate(Start& start, Role role) {
@@ -93,12 +93,16 @@ int run_evaluate(Start& start, Role role) {
     print_err(fmt::format("{} was stopped: there is no result\n", verb));
     return code;
   }
-  const Str json = to_json(report, verb, weights);
+  const Str result = result_members(report, verb, weights);
   if (start.terminal.is_json)
-    print_out(json);
+    print_out(json_event(
+        "end", fmt::format("\"step\":{},\"epoch\":{},{}", request.trained.steps, request.trained.epoch, result)));
   else
     print_out(fmt::format("{} · {}\n{}", verb, weights.empty() ? "new weights" : weights, table(report)));
-  if (request.writes()) write_run_file(next_numbered(run + "/eval", Str(verb) + "-", ".json"), json);
+  if (request.writes()) {
+    write_run_file(next_numbered(run + "/eval", Str(verb) + "-", ".json"),
+                   fmt::format("{{\"time\": \"{}\", {}}}\n", time_text(), result));
+  }
   return 0;
 }
 

@@ -145,6 +145,11 @@ class Sweep {
     const nlohmann::json read = doors::try_json(Str(std::istreambuf_iterator<char>(file), {}));
     if (!read.is_object() || read.value("spec", "") != spec()) return false;
     for (const nlohmann::json& one : read.at("trials")) records_.push_back(record_of(one));
+    // Members of JSON come in the order of the alphabet, and are told in that of the program.
+    const auto place = [&](const TrialValue& value) {
+      return std::ranges::find(plan_.axes, value.name, &SweepAxis::name) - plan_.axes.begin();
+    };
+    for (TrialRecord& record : records_) std::ranges::sort(record.values, {}, place);
     return true;
   }
 

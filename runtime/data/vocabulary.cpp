@@ -9,6 +9,7 @@
 #include "runtime/data/texts.h"
 #include "runtime/data/vocabulary.h"
 #include "runtime/tensor/handle.h"
+#include "runtime/tensor/step_watch.h"
 
 namespace ltr {
 
@@ -126,6 +127,7 @@ const Vocabulary* make(Data& data, const Stream& stream, Option<size_t> column, 
 }
 
 Ints ids_of(const at::Tensor& ids) {
+  refuse_plan(Unplanned::Decoded);
   const at::Tensor flat = ids.to(at::kCPU).to(at::kLong).flatten().contiguous();
   return {flat.const_data_ptr<int64_t>(), flat.const_data_ptr<int64_t>() + flat.numel()};
 }

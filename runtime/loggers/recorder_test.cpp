@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -102,6 +103,26 @@ TEST_CASE("metrics.csv goes on by name: new columns are empty in old rows, gone 
   recorder.reset();
   CHECK(text_of_file(folder.path + "/metrics.csv") ==
         "step,epoch,a,new,b\n1,0,1,,10\n2,0,2,,20\n3,0,,0.5,30\n4,1,4,,\n");
+}
+
+TEST_CASE("events of a resumed run: of the row of its first step what is not there yet") {
+  const testing::ScratchFolder folder;
+  {
+    doors::EventFile before(folder.path + "/events.out.tfevents.1.host.1.0", 0, 1.0);
+    for (int64_t step = 1; step <= 5; ++step) before.scalar(step, 1.0, "a", double(step));
+  }
+  auto recorder = record(folder.path, 3);
+  recorder->columns({"a", "b"});
+  recorder->scalars(3, 0, {{"a", 3.0}, {"b", 1.0}});
+  recorder->scalars(4, 0, {{"a", 4.0}});
+  recorder.reset();
+  const std::vector<Str> files = doors::event_files(folder.path);
+  REQUIRE(files.size() == 2);
+  CHECK((doors::scalar_tags({files[1]}, 3) == std::set<Str>{"b"}));
+  CHECK((doors::scalar_tags({files[1]}, 4) == std::set<Str>{"a"}));
+  CHECK((doors::scalar_tags(files, 3) == std::set<Str>{"a", "b"}));
+  CHECK(doors::scalar_tags({files[0]}, 5).size() == 1);
+  CHECK(doors::scalar_tags(files, 5).empty());
 }
 
 TEST_CASE("Csv writes .csv files of the run folder and nothing else") {

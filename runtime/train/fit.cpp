@@ -301,7 +301,7 @@ void Fit::last_round() {
   border(false);
 }
 
-bool Fit::round_is_due_in_epoch(int64_t batches_of_epoch) const {
+bool Fit::round_is_due_in_epoch(int64_t batches_of_epoch) {
   if (val_streams_.empty()) return false;
   const Value& every = settings_.val_every;
   switch (every.kind) {
@@ -313,6 +313,7 @@ bool Fit::round_is_due_in_epoch(int64_t batches_of_epoch) const {
     }
     case Value::Kind::Seconds: return times_.train_s() - at_.round_time_s >= every.real;
     case Value::Kind::Epochs: {
+      if (val_parts_) return val_parts_->end_with(at_.global_step);
       if (every.real >= 1 || at_.batch >= batches_of_epoch) return false;
       // After the window in which another part of the epoch is full.
       const double part = every.real * double(batches_of_epoch);
@@ -325,7 +326,7 @@ bool Fit::round_is_due_in_epoch(int64_t batches_of_epoch) const {
 
 bool Fit::round_is_due_by_epoch(int64_t epochs_done) const {
   const Value& every = settings_.val_every;
-  if (every.kind != Value::Kind::Epochs || at_.round_step == at_.global_step) return false;
+  if (every.kind != Value::Kind::Epochs || val_parts_ || at_.round_step == at_.global_step) return false;
   if (every.real < 1) return true;
   return epochs_done % std::max<int64_t>(int64_t(every.real), 1) == 0;
 }

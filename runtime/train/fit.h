@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/callbacks/make.h"
+#include "runtime/train/epoch_parts.h"
 #include "runtime/train/profile.h"
 #include "runtime/train/saver.h"
 #include "runtime/train/session.h"
@@ -43,7 +44,7 @@ class Fit {
   void flush_row();
   Leave why_leave() const;
   bool is_last_epoch(int64_t epoch) const { return settings_.epochs >= 0 && epoch >= settings_.epochs; }
-  bool round_is_due_in_epoch(int64_t batches_of_epoch) const;
+  bool round_is_due_in_epoch(int64_t batches_of_epoch);
   bool round_is_due_by_epoch(int64_t epochs_done) const;
   /// Notes the rate of the update that was made, before a callback sets that of the next one.
   void note_rates();
@@ -78,6 +79,7 @@ class Fit {
   std::vector<size_t> val_streams_;
   std::unique_ptr<Feed> feed_;
   std::unique_ptr<Windows> windows_;
+  Option<EpochParts> val_parts_;  ///< of `val_every = 1.5 epochs`
   RunState state_;
   Position& at_;
   WindowRunner window_;

@@ -72,6 +72,7 @@ Fit::Fit(RunRequest& request)
   if (val_step_ != nullptr && !skips_val) val_streams_ = streams_of(request_.data, Role::Val);
   windows_ = std::make_unique<Windows>(settings_, feed_->batch_size() * request.ranks.world(),
                                        [this](int64_t epoch) { return feed_->batches(epoch); });
+  if (settings_.val_every.real >= 1) val_parts_ = EpochParts::of(settings_.val_every, *windows_);
   if (train_step_->is_manual && !(windows_->is_constant() && windows_->rows(0, 0) == 1)) {
     throw error_at(train_step_->location, err::settings_contradict, "a manual step needs accumulate = 1");
   }

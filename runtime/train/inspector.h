@@ -1,7 +1,7 @@
 #pragma once
 
-// Looks at every op that runs while it lives, forward and backward, for the one that made the first number that is not
-// finite: `nan = raise` repeats a batch under it, `anomaly` runs all of them so.
+// Looks at every op that runs while it lives, forward and backward, for the one that made what is not finite: `nan = raise` repeats a
+// batch under it, `anomaly` runs all of them so.
 
 #include <memory>
 
@@ -16,8 +16,9 @@ class Inspector {
   Inspector(const Inspector&) = delete;
   Inspector& operator=(const Inspector&) = delete;
 
-  /// `error` at the `.ltr` line of the op that made a nan of numbers, else of the one that made an infinity of finite
-  /// ones, with what it was given. `error` itself if every op was sound. A backward op has the line of its forward op.
+  /// `error` at the `.ltr` line of the op that made a nan of numbers, or an infinity of finite ones, with what it was given: the one
+  /// from which stems what an op took last that is not finite. `error` itself if every op was sound. A backward op has the line of its
+  /// forward op.
   Error explained(Error error) const;
 
   struct Impl;

@@ -106,7 +106,10 @@ Option<double> Rehearsal::run_window(const Optimizer* optimizer) {
 
 int64_t Rehearsal::batch_bytes() const {
   int64_t bytes = 0;
-  for (const Tensor& field : window_->batch().fields) bytes += int64_t(In(field)->nbytes());
+  for (const Tensor& field : window_->batch().fields) {
+    // The stream may lack a field of the batch.
+    if (field.defined()) bytes += int64_t(In(field)->nbytes());
+  }
   return bytes;
 }
 

@@ -137,6 +137,7 @@ Error Session::repeated(const Error& error, const StepInfo& info, const Batch& b
   const Inspector inspector;
   const JointSumScope alone(nullptr);  // the other ranks do not repeat it
   is_repeating_ = is_silent = true;
+  for (const auto& one : request.root.state().optimizers) one->zero_grad();
   try {
     runner_->run(info, batch, stream_index, number);
   } catch (const Error&) {
@@ -144,6 +145,19 @@ Error Session::repeated(const Error& error, const StepInfo& info, const Batch& b
   }
   is_repeating_ = is_silent = false;
   return inspector.explained(error);
+}
+
+void Session::repeat(const at::Tensor& of, const Optimizer* by, bool keep_graph) {
+  // The inspector explains what was taken last.
+  const auto need = [](const at::Tensor& tensor) {
+    if (tensor.defined() && !at::isfinite(tensor).all().item<bool>())
+      throw Error(err::gradient_not_finite.code, "", {});
+  };
+  need(of);
+  gradients_.repeat(of, by, keep_graph);
+  for (const auto& one : request.root.state().optimizers) {
+    for (const Weight& weight : one->weights()) need(In(weight.tensor)->grad());
+  }
 }
 
 // ---- gradients -----------------------------------------------------------------------------------------------
@@ -173,7 +187,7 @@ void Session::minimize(const Tensor& loss, Optimizer& optimizer, bool last, cons
   }
   guarded([&] {
     const In value(loss);
-    if (is_repeating_) return gradients_.repeat(value, &optimizer, !last);
+    if (is_repeating_) return repeat(value, &optimizer, !last);
     this->loss = loss;
     this->optimizer = &optimizer;
     minimizes_at_ = location;
@@ -291,7 +305,7 @@ void Session::backward(const Tensor& loss, const Location& location) {
     return;
   guarded([&] {
     const In value(loss);
-    if (is_repeating_) return gradients_.repeat(value, nullptr, true);
+    if (is_repeating_) return repeat(value, nullptr, true);
     this->loss = loss;
     this->optimizer = nullptr;  // which of them will use the gradients is not known here
     run_hook(Hook::before_backward);

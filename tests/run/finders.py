@@ -22,11 +22,12 @@ hparam batch: int = 16 where batch % 4 == 0
 hparam rows: int = 16
 
 data Points(count: int = 150, size: int = 16) {
-  batch[B] { x: float[B, 3], y: float[B, 1] }
+  batch[B] { x: float[B, 3], y: float[B, 1], id: i64[B] }
   fn point(s: {i: int}) -> {x: float[3], y: float[1]} =
     (x = stack([0.01 * s.i, 0.02 * (s.i % 7), 0.5 - 0.01 * (s.i % 50)]), y = full(1, 0.02 * s.i))
   train = synthetic(count, point) |> shuffle(1) |> collate(size)
   val   = synthetic(20, point) |> collate(4)
+  predict = range(4) |> map(row => (x = zeros(3), id = row.i)) |> collate(4)  # of which no step trains with the id
 }
 """
 

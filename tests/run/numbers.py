@@ -37,6 +37,10 @@ experiment root { data = Points()
   trainer { epochs = 2, log_every = 1 } }
 """
 
+# Beside it a nan that a mask takes away, and one that the slope of `norm` takes away itself, which is met first.
+MASKED = ROOT.replace("root", "masked").replace("loss = mean(sqrt(relu(net(x)) * 0.0))", """bad = mean(sqrt(relu(net(x)) * 0.0))
+    loss = bad + sum(where(x > 1e9, log(-relu(net(x)) - 1.0).expand(B, 3), 0.0)) + norm(net(x) * 0.0)""")
+
 # The second use of the weights comes after their update.
 TWICE = HEAD + """
 model Net() {
@@ -117,11 +121,15 @@ def gradients(folder):
     check("skip: its update is dropped", skip.returncode == 0 and "8 updates skipped" in skip.text, skip.text)
     last = (newest(folder / "skip") / "checkpoints/last/weights.safetensors").read_bytes()
     check("skip: the weights are what they were", last.count(b"\xc0\x7f") == 0, last)
+    others = made(folder, "masked", MASKED)
     for name, options in (("raise", ["trainer.nan=raise"]), ("anomaly", ["trainer.anomaly=true"])):
         words = [word for option in options for word in ("--set", option)]
         result = fit(program, folder / name, *words)
         check(f"{name} names the line and the op", result.returncode == 4 and "root.ltr:14:" in result.text
               and "makes the first nan here, in the backward pass" in result.text, result.text)
+        masked = fit(others, folder / f"masked-{name}", *words)
+        check(f"{name} does not name what a mask takes away", masked.returncode == 4 and "masked.ltr:14:" in masked.text
+              and "aten::" in masked.text and "in the backward pass" in masked.text, masked.text)
         faults = sorted(path.name for path in (newest(folder / name) / "faults").glob("*"))
         check(f"{name} keeps the batch", faults == ["step0000001.json", "step0000001.safetensors"], faults)
 
@@ -237,7 +245,10 @@ def averages(folder):
           result.text)
     best = newest(folder / "averaged_runs") / "checkpoints/best"
     validated = run(program, "validate", "--threads", 1, "--out", folder / "averaged_runs", "--weights", best, "--json")
-    values = json.loads(validated.stdout.splitlines()[-1])["streams"][0]["values"] if validated.returncode == 0 else {}
+    events = [json.loads(line) for line in validated.stdout.splitlines()]
+    check("--json: the last event is the result", [one["event"] for one in events] == ["round", "end"] and events[-1]["verb"] == "validate"
+          and events[-1]["step"] == events[0]["step"], validated.text)
+    values = events[-1]["streams"][0]["values"] if validated.returncode == 0 else {}
     logged = min(float(row["val/low/error"]) for row in rows_of(newest(folder / "averaged_runs")) if row["val/low/error"])
     check("weights only are evaluated as they were monitored", values.get("error") == logged, f"{values} {logged}\n{validated.text}")
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What ends training, and what comes again after some time: `val_every`, `Checkpoint(every)` and `max_time` in seconds, also within a window of
-batches and over a resume; `EarlyStop` at a value that is far off or no number, and not before
+batches and over a resume; periods of an epoch and a part; `EarlyStop` at a value that is far off or no number, and not before
 `min_steps`; a failure that leaves no checkpoint.
 
 Times here are so short that every step is over them, or so long that none is: nothing hangs on how fast the machine is.
@@ -22,7 +22,7 @@ experiment {name} {{
   model = Net()
   trainer {{ epochs = 3, log_every = 1, sanity_val = 0 }}
   callbacks {{ {callbacks} }}
-  loggers {{ Csv() }}
+  loggers {{ Csv(), TensorBoard() }}
 }}
 """
 GROWS = """callback Grows {
@@ -53,12 +53,26 @@ with scratch() as place:
         (folder / f"{name}.ltr").write_text(source(model(steps=("val",), **how), before, EXPERIMENT.format(name=name, callbacks=callbacks)))
         return build(folder / f"{name}.ltr", folder)
 
-    plain = built("plain", "Checkpoint(every = 1 ms, keep = all)")
+    plain = built("plain", "Checkpoint(every = 1 ms, keep = all), Timer(), Histograms()")
     for every, wanted in (("0.001 ms", list(range(1, 13))), ("10 h", [12])):
         out = folder / every.replace(" ", "")
         result = fit(plain, out, "--set", f"trainer.val_every={every}", "--set", f"callbacks.Checkpoint.every={every}")
         check(f"val_every = {every}: its rounds", result.returncode == 0 and rows(out, "val/loss") == wanted, (rows(out, "val/loss"), result.text))
         check(f"Checkpoint(every = {every}): its checkpoints", len(checkpoints(out)) == len(wanted), checkpoints(out))
+
+    # Of four updates each: a period ends behind the sixth and the twelfth.
+    out, every = folder / "parts", "1.5 epochs"
+    periods = [f"--set={path}={every}" for path in ("trainer.val_every", "callbacks.Checkpoint.every", "callbacks.Timer.every", "callbacks.Histograms.every")]
+    result = fit(plain, out, *periods)
+    check(f"{every}: rounds", result.returncode == 0 and rows(out, "val/loss") == [6, 12], (rows(out, "val/loss"), result.text))
+    check(f"{every}: checkpoints", checkpoints(out) == ["step0000006", "step0000012"], checkpoints(out))
+    journal = [json.loads(line) for line in (newest(out) / "log.jsonl").read_text().splitlines()]
+    check(f"{every}: times", [line["step"] for line in journal if "time/train_s" in json.dumps(line)] == [6, 12], journal[-3:])
+    events = b"".join(path.read_bytes() for path in newest(out).glob("events.*"))
+    check(f"{every}: one histogram in each", events.count(b"weights/net.weight") == 2, events.count(b"weights/net.weight"))
+    result = fit(plain, folder / "cut", *periods, "--steps", 7)
+    result = fit(plain, folder / "cut", *periods, "--resume", newest(folder / "cut"))
+    check(f"{every}: a resumed run goes on with them", result.returncode == 0 and rows(folder / "cut", "val/loss") == [6, 12], result.text)
 
     # Far more epochs than there is time for. It is looked at between windows, so that each is whole: four batches an epoch, two a window.
     out = folder / "window"

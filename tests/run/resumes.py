@@ -32,7 +32,7 @@ experiment draws { data = Points()
   model = Net()
   trainer { epochs = 4, log_every = 4 }
   callbacks { Draws(), Checkpoint(every = 1 epoch, keep = 9) }
-  loggers { Csv() } }
+  loggers { Csv(), TensorBoard() } }
 """)
 
 
@@ -50,6 +50,8 @@ def draws(program, whole, folder):
     result = fit(program, folder, "draws", "--resume", part / "checkpoints/step0000008")
     noise = [row["train/noise"] for row in table(part) if row["train/noise"]]
     wanted = [row["train/noise"] for row in table(whole) if row["train/noise"]]
+    events = b"".join(path.read_bytes() for path in part.glob("events.*"))
+    check("events have no row of the checkpoint's step again", events.count(b"train/noise") == 4 + 2, events.count(b"train/noise"))
     check("hooks draw on where they stopped", len(set(wanted)) == 4 and noise == wanted, f"{wanted}\n{noise}\n{result.text}")
 
 

@@ -116,6 +116,9 @@ def answers_agree(folder, of):
     near = [row["output"]["digit"] == answer["digit"] and abs(row["output"]["sure"] - answer["sure"]) < 1e-6
             for row, answer in zip(rows, answers, strict=True)]
     check("and the answers of predict", all(near), (rows[0], answers[0]))
+    fit(program, folder / "parts", "--set", "callbacks.SamplePredictions.every=1.5 epochs")
+    names = sorted(path.name for path in (newest(folder / "parts") / "samples").iterdir())
+    check("in the first round of each epoch and a half", names == [f"val.clean-step{step:07}.jsonl" for step in (5, 20, 35)], names)
     journal = [json.loads(line) for line in (of / "log.jsonl").read_text().splitlines()]
     check("loggers have them", any("val/clean/samples" in json.dumps(row) for row in journal), journal[-1])
 

@@ -47,8 +47,8 @@ experiment ways { data = Points()
 WRONG = [
     ("model.lr", "-1", "model.lr -1 does not satisfy `rate > 0`"),
     ("model.width", "6", "model.width 6 does not satisfy `width % 4 == 0`"),
-    ("model.opt.lr", "-1", "SGD.lr -1.0 does not satisfy `lr >= 0`"),
-    ("model.opt.clip_norm", "0", "model.opt.clip_norm 0.0 does not satisfy `clip_norm > 0`"),
+    ("model.opt.lr", "-1", "model.opt.lr -1 does not satisfy `lr >= 0`"),
+    ("model.opt.clip_norm", "0", "model.opt.clip_norm 0 does not satisfy `clip_norm > 0`"),
     ("rate", "nan", 'rate is "nan", but a finite number is wanted'),
     ("rate", "1e400", 'rate is "1e400", but a finite number is wanted'),
     ("model.opt.momentum", "inf", 'model.opt.momentum is "inf", but a finite number is wanted'),
@@ -77,6 +77,8 @@ FILES = [
     ('{"trainer": {\n "epochs": 3, "epochs": 4}}', "2:15", "[R2014]: {file}: the name \"epochs\" stands twice in one object"),
     ('{"trainer": {\n "epochs": 3,\n}}', "3:1", "[R2014]: {file}: no JSON: unexpected '}'; expected string literal"),
     ('{\n "rate": -2}', "2:2", "[R2004]: rate -2 does not satisfy `rate > 0`"),
+    ('{"model": {\n "opt": {"lr": -0.5}}}', "2:10", "[R2004]: model.opt.lr -0.5 does not satisfy `lr >= 0`"),
+    ('{\n "model.opt.clip_norm": 0}', "2:2", "[R2004]: model.opt.clip_norm 0 does not satisfy `clip_norm > 0`"),
 ]
 
 # What is handed on to a layer and to a stage keeps their rules, unless it is `none`.
@@ -133,10 +135,13 @@ with scratch() as name:
         result = run(program, "config", "ways", "--config", folder / "c.json")
         check(f"the line of {text!r}", result.returncode == 2 and words.replace("{file}", str(folder / "c.json")) in result.text and f"--> {folder / 'c.json'}:{line}\n" in result.text
               and result.text.count("error[") == 1, result.text)
-    for setting, words in (("model.opt.lrr=0.7", "no setting model.opt.lrr; did you mean model.opt.lr?"), ("model.opt.lr=-3", "SGD.lr -3.0 does not satisfy `lr >= 0`"),
+    for setting, words in (("model.opt.lrr=0.7", "no setting model.opt.lrr; did you mean model.opt.lr?"), ("model.opt.lr=-3", "model.opt.lr -3 does not satisfy `lr >= 0`"),
                            ("data.sise=3", "no setting data.sise"), ("callbacks.Ema.decay=2", "callbacks.Ema.decay 2 does not satisfy")):
         result = run(program, "config", "ways", "--set", setting)
         check(f"config refuses {setting}", result.returncode == 2 and words in result.text, result.text)
+    result = run(program, "config", "ways", "--epochs", "-1")
+    check("an option that config does not take is one error, whatever its value", result.returncode == 2 and "[R2001]: no option --epochs for config" in result.text
+          and result.text.count("error[") == 1, result.text)
     result = run(program, "config", "ways", "--set", "model.opt.momentum=0.5")
     check("config shows what the model is set to", re.search(r"^model.opt.momentum +0.5 +flag  --set model.opt.momentum=0.5$", result.stdout, re.MULTILINE)
           and re.search(r"^model.opt.lr +0.1 +experiment ", result.stdout, re.MULTILINE), result.text)

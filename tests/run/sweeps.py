@@ -128,6 +128,11 @@ with scratch() as place:
     check("a killed sweep goes on", result.returncode == 0 and len(after) == 6 and drawn(after) == drawn(table), result.text)
     check("without repeating trials", len(before) >= 2 and all(row == before.get(row["trial"], row) for row in after) and
           len(list((folder / "killed/one/sweep-0001/trial-000/one").glob("0*"))) == 1, (told, before, after))
+    again = sweep("grid", "g1", "--trials", 4)
+    (folder / "g1/grid/sweep-0001/DONE").unlink()
+    said = sweep("grid", "g1", "--trials", 4).stdout
+    best = re.search(r"^best .*$", again.stdout, re.M)
+    check("axes of a sweep that goes on are told in the order of the program", best and "width = " in best[0] and best[0] in said, again.text + said)
     process = subprocess.Popen(words[:4] + [str(folder / "stopped")] + words[5:], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     process.stdout.readline()
     process.send_signal(signal.SIGTERM)

@@ -110,6 +110,9 @@ def main():
         for name in ("out.csv", "out.jsonl", "out.npy", "out.npz"):
             result = run(program, "predict", "--read", "new.csv", "--write", name, cwd=folder)
             check(f"predict without the training data, to {name}", result.returncode == 0, result.text)
+        result = run(program, "predict", "--read", "new.csv", "--backend", "native", cwd=folder)
+        check("ids that become text have no plan", result.returncode == 2 and "R2015" in result.text and "turns ids into text" in result.text
+              and "extern" not in result.text, result.text)
         rows = [json.loads(line) for line in (folder / "out.jsonl").read_text().splitlines()]
         check("outputs have names, texts stay texts", [row["id"] for row in rows] == [7, 8]
               and rows[1]["text"] == "bread größe" and rows[0]["known"] == "ball_goal_<unk>", rows)

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "dsl/ast/walk.h"
@@ -392,6 +393,10 @@ Stmt check_stmt(const ast::Stmt& statement, Scope& scope) {
     if (written != nullptr && written->measure == host::Measure::Seconds) {
       scope.cx.report(diag::wrong_type(period.span, "`every` counts steps or epochs, and this is a time")
                           .help("write it as `100 steps` or `2 epochs`"));
+    } else if (written != nullptr && written->measure == host::Measure::Epochs &&
+               written->value != std::floor(written->value)) {
+      scope.cx.report(diag::out_of_range(
+          period.span, "`every` counts whole epochs, and this is " + scope.cx.source_text(period.span)));
     } else if (written != nullptr && written->value < 1) {
       scope.cx.report(
           diag::out_of_range(period.span, "`every` counts from 1, and this is " + scope.cx.source_text(period.span)));

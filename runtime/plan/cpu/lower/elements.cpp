@@ -43,6 +43,14 @@ bool apply(Lowering& to, Point op, size_t count) {
   return true;
 }
 
+/// To the power of a number. As in LibTorch 0.5 is a root, which -inf has none of.
+bool power(Lowering& to) {
+  const auto* number = std::get_if<double>(&to.node().arguments[1]);
+  if (number != nullptr && *number == 0.5) return apply(to, Point::sqrt, 1);
+  if (number != nullptr && *number == -0.5) return apply(to, Point::rsqrt, 1);
+  return apply(to, Point::pow, 2);
+}
+
 /// One program of the node, which `make` writes.
 template <class Make>
 bool compute(Lowering& to, const Make& make) {
@@ -157,7 +165,6 @@ bool lower_elements(Lowering& to) {
     LTR_LOWER(clone, copy, 1)
     LTR_LOWER(logical_not, logical_not, 1)
     LTR_LOWER(pow, pow, 2)
-    LTR_LOWER(pow_number, pow, 2)
     LTR_LOWER(number_pow, pow, 2)
     LTR_LOWER(where, choose, 3)
     LTR_LOWER(where_number, choose, 3)
@@ -184,6 +191,7 @@ bool lower_elements(Lowering& to) {
     LTR_LOWER_BINARY(minimum)
 #undef LTR_LOWER_BINARY
 #undef LTR_LOWER
+    case Op::pow_number: return power(to);
     case Op::relu6:
       return first() && compute(to, [&](PointProgram& p) {
                return p.step(Point::at_most, p.step(Point::relu, to.load(p, to.argument(0))), p.number(6));
