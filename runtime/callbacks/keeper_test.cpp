@@ -124,4 +124,15 @@ TEST_CASE("a period of time is training time, from one save to the next, on to a
   CHECK(again.is_due(7, 0, 22, false));
 }
 
+TEST_CASE("parts of epochs end with their last update, however their product is rounded") {
+  auto parts = EpochParts::of(Value::epochs(0.7), [](double epochs) { return 10 * epochs; });
+  REQUIRE(parts);
+  std::vector<int64_t> ends;
+  for (int64_t update = 1; update <= 35; ++update) {
+    if (parts->end_with(update)) ends.push_back(update);
+  }
+  CHECK(ends == std::vector<int64_t>{7, 14, 21, 28, 35});
+  CHECK_FALSE(EpochParts::of(Value::epochs(2), [](double epochs) { return epochs; }));
+}
+
 }  // namespace ltr

@@ -13,7 +13,7 @@ namespace ltr {
 class EpochParts {
  public:
   /// How many updates so many epochs have.
-  using Updates = std::function<int64_t(double epochs)>;
+  using Updates = std::function<double(double epochs)>;
 
   /// Nothing for whole epochs, and what is not in epochs.
   static Option<EpochParts> of(const Value& period, Updates updates) {
@@ -24,7 +24,7 @@ class EpochParts {
     return of(period, updates_of(windows));
   }
   static Updates updates_of(const Windows& windows) {
-    return [&windows](double epochs) { return int64_t(windows.updates(epochs)); };
+    return [&windows](double epochs) { return windows.updates(epochs); };
   }
 
   /// How many periods are over behind so many updates, of which it is never asked for fewer. Each has one update at least.
@@ -40,7 +40,8 @@ class EpochParts {
 
  private:
   EpochParts(double every, Updates updates) : every_(every), updates_(std::move(updates)), end_(end_of(1)) {}
-  int64_t end_of(int64_t period) const { return std::max(updates_(double(period) * every_), period); }
+  /// Three times 0.7 is a little less than 2.1.
+  int64_t end_of(int64_t period) const { return std::max(int64_t(updates_(double(period) * every_) + 1e-6), period); }
 
   double every_;
   Updates updates_;
