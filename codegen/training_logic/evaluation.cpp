@@ -14,7 +14,32 @@ bool is_copy(const ir::Function& left, const ir::Function& right) {
   return left.body.ops[0].loc.span == right.body.ops[0].loc.span;
 }
 
+/// What takes the numbers of another kind than soft-max and sigmoid give: metrics, variances, rates.
+std::optional<diagnostics::Diagnostic> other_misfit_of(const Misfit& misfit) {
+  const std::string taken(library::info(misfit.taker).name), name(library::info(misfit.given.function).name);
+  std::optional<diagnostics::Diagnostic> diagnostic;
+  if (!misfit.metric.empty()) {
+    diagnostic = diag::no_probability(misfit.span, misfit.metric, name);
+    diagnostic->note("with `logits = false` it applies nothing to what it is given")
+        .help("take `logits = false` away, or give it probabilities");
+  } else if (misfit.taker == library::Id::GaussianLoss) {
+    diagnostic = diag::no_variance(misfit.span, taken, name);
+    diagnostic->note("a variance below 0 makes the loss nan")
+        .help("of the logarithm of a variance it is `exp(…)`, and of any number `softplus(…)`");
+  } else if (misfit.taker == library::Id::PoissonLoss && library::info(misfit.given.function).spoils_scores &&
+             library::info(misfit.given.function).draws == library::Draws::Never) {
+    diagnostic = diag::spoilt_scores(misfit.span, taken, name);
+    diagnostic->note("it takes the logarithm of a rate, which is below 0 where the rate is below 1")
+        .help("`log_input = false` where it is the rate itself, or the values before `{}`", name);
+  } else {
+    return std::nullopt;
+  }
+  diagnostic->label(misfit.given.span, "`{}` here", name);
+  return diagnostic;
+}
+
 diagnostics::Diagnostic misfit_of(const Misfit& misfit, const Findings& findings) {
+  if (auto other = other_misfit_of(misfit)) return std::move(*other);
   const library::Function &taker = library::info(misfit.taker), &given = library::info(misfit.given.function);
   const std::string taken(taker.name), name(given.name);
   const bool takes_scores = taker.takes_scores() && !misfit.is_wanted;
@@ -95,11 +120,14 @@ void check_activations(const Findings& findings, Sink& sink) {
     if (!seen.insert(one.span).second) continue;
     // A layer is no mistake where its scores are not wanted, and an activation behind the last one is.
     const bool is_masked = library::info(one.given.function).draws == library::Draws::InTraining;
-    const bool is_of_scores = library::info(one.taker).takes_scores() && !one.is_wanted;
+    const bool is_of_scores =
+        (library::info(one.taker).takes_scores() && !one.is_wanted) || one.taker == library::Id::PoissonLoss;
     const Span place = is_of_scores || is_masked ? one.given.span : one.span;
     const library::Id taker = is_masked ? library::Id::None : one.taker;
     const auto [told, is_new] = misfits.try_emplace({place, taker}, misfit_of(one, findings));
-    if (!is_new) told->second.label(one.span, "`{}` takes it, too", library::info(one.taker).name);
+    if (!is_new)
+      told->second.label(one.span, "`{}` takes it, too",
+                         one.metric.empty() ? std::string(library::info(one.taker).name) : one.metric);
   }
   for (auto& [place, diagnostic] : misfits) sink.report(std::move(diagnostic));
   for (const Span& span : findings.mean_divergences) {
@@ -125,18 +153,63 @@ void check_samples(const Findings& findings, Sink& sink) {
                     .note("what it gives for one sample hangs on the others, and not on it alone")
                     .help("the classes are an axis behind the samples: `{}(x, 1)`, or the last one, `-1`", name));
   }
+  for (const OddAxis& one : findings.single_axes) {
+    if (!seen.insert(one.span).second) continue;
+    const std::string name(library::info(one.function).name);
+    const bool is_softmax = one.function == library::Id::Softmax;
+    sink.report(diag::always_one(one.span, name, is_softmax ? "1" : "0")
+                    .note("it is a share of one number in itself")
+                    .help("one score for yes or no takes `{}`", is_softmax ? "sigmoid" : "logsigmoid"));
+  }
+  for (const OddAxis& one : findings.other_axes) {
+    const auto classes = findings.classes_first.find(one.scores);
+    if (classes == findings.classes_first.end() || !seen.insert(one.span).second) continue;
+    const std::string name(library::info(one.function).name);
+    sink.report(diag::other_axis(one.span, name, std::to_string(one.axis))
+                    .label(classes->second, "`cross_entropy` takes axis 1 of them for the classes")
+                    .help("`{}(x, 1)`", name));
+  }
 }
+
+namespace {
+
+diagnostics::Diagnostic turned_mask_of(const TurnedMask& one) {
+  const bool is_of_padding = one.taker.ends_with("key_padding_mask");
+  const bool hides = is_of_padding || one.taker == "masked_fill";
+  const std::string wanted = "`" + one.taker + "` " +
+                             (is_of_padding          ? "is true where rows are filled up"
+                              : hides                ? "hides where its mask is true"
+                              : one.taker == "where" ? "keeps the scores where its mask is true"
+                                                     : "is true where attention looks");
+  const char* is_true = one.places == Places::Before  ? "at the places that come before"
+                        : one.places == Places::After ? "at the places that come after"
+                        : hides                       ? "at their own places"
+                                                      : "where they are filled up";
+  diagnostics::Diagnostic diagnostic = diag::turned_mask(one.span, wanted, is_true);
+  if (one.places != Places::Before && one.places != Places::After)
+    return std::move(diagnostic.help("turn it round with `not`"));
+  return std::move(diagnostic.help(
+      "a place sees what comes before, and itself: `arange(S).unsqueeze(1) >= arange(S).unsqueeze(0)`{}",
+      hides ? "; `not` of it is hidden" : ""));
+}
+
+}  // namespace
 
 void check_records(const Findings& findings, Sink& sink) {
   std::set<Span> seen;
   for (const TurnedMask& one : findings.turned_masks) {
+    if (seen.insert(one.span).second) sink.report(turned_mask_of(one));
+  }
+  for (const ShownScores& one : findings.shown_scores) {
     if (!seen.insert(one.span).second) continue;
-    const bool is_of_filled = one.taker != "mask";
-    const std::string wanted = one.taker == "key_padding_mask" ? "`key_padding_mask` is true where rows are filled up"
-                               : is_of_filled                  ? "`masked_fill` hides where its mask is true"
-                                                               : "`mask` is true where attention looks";
-    sink.report(diag::turned_mask(one.span, wanted, is_of_filled ? "at their own places" : "where they are filled up")
-                    .help("turn it round with `not`"));
+    diagnostics::Diagnostic diagnostic = diag::hides_nothing(one.span, one.what);
+    if (one.is_mask)
+      diagnostic.note("numbers are added to the scores")
+          .help("a `mask` of bool is true where attention looks: `mask > 0`");
+    else
+      diagnostic.note("it takes `exp` of each, and 0 is a score as any other")
+          .help("what is far below all scores is hidden: `-1e9`");
+    sink.report(std::move(diagnostic));
   }
   for (const PickedRows& one : findings.picked_rows) {
     if (!seen.insert(one.span).second) continue;
@@ -150,22 +223,34 @@ void check_signs(const Findings& findings, const Heap& heap, Sink& sink) {
   std::set<Span> seen;
   for (const Update& one : findings.updates) {
     const Value& loss = one.loss;
-    if (loss.loss == library::Id::None || !loss.negated || loss.is_unknown || loss.paths.empty()) continue;
-    // Who makes large what others make small, through weights that stay as they are here, means it.
+    if (loss.loss == library::Id::None || loss.is_unknown || loss.paths.empty()) continue;
     const OwnerId owner = loss.paths.begin()->first.to.owner;
+    const std::optional<Span>& maximize = heap.owners[owner].maximize;
+    if (maximize ? loss.negated || !loss.is_of_target : !loss.negated) continue;
+    // Who makes large what others make small, through weights that stay as they are here, means it.
     const bool is_against =
         owner == 0 || (one.owner != 0 && one.owner != owner) ||
         std::ranges::any_of(loss.paths, [&](const auto& path) { return path.first.to.owner != owner; }) ||
         std::ranges::any_of(loss.cuts, [](const auto& cut) {
           return cut.second.is_meant && cut.second.by != "`no_grad`" && cut.second.by != "`stop_grad`";
         });
-    if (is_against || heap.owners[owner].is_unknown || !seen.insert(*loss.negated).second) continue;
+    const Span place = maximize ? *maximize : *loss.negated;
+    if (is_against || heap.owners[owner].is_unknown || !seen.insert(place).second) continue;
     const std::string name(library::info(loss.loss).name);
-    const std::string shown = loss.negated_name.empty() ? name : loss.negated_name;
-    diagnostics::Diagnostic diagnostic = diag::maximized_loss(*loss.negated, shown);
-    if (*loss.negated != one.loss_span) diagnostic.label(one.loss_span, "minimized here");
+    const std::string shown = maximize || loss.negated_name.empty() ? name : loss.negated_name;
+    diagnostics::Diagnostic diagnostic = diag::maximized_loss(place, shown);
+    if (place != one.loss_span) diagnostic.label(one.loss_span, "{} here", maximize ? "given to it" : "minimized");
     sink.report(std::move(diagnostic.note("`{}` is small where what is predicted is near to what is wanted", name)
-                              .help("take it without the minus")));
+                              .help("take it without {}", maximize ? "`maximize`" : "the minus")));
+  }
+}
+
+void check_kinds(const Findings& findings, Sink& sink) {
+  std::set<Span> seen;
+  for (const NoSigns& one : findings.no_signs) {
+    if (!seen.insert(one.span).second) continue;
+    sink.report(diag::no_signs(one.span, std::string(library::info(one.loss).name))
+                    .help("of `y` that is 0 or 1 it is `2 * y - 1`"));
   }
 }
 
@@ -174,8 +259,8 @@ void check_sides(const Findings& findings, Sink& sink) {
   for (const Sides& one : findings.sides) {
     if (!seen.insert(one.span).second) continue;
     const std::string loss(library::info(one.loss).name);
-    if (one.are_same)
-      sink.report(diag::compared_to_itself(one.span, loss).note("it says nothing about what is wanted"));
+    if (!one.same.empty())
+      sink.report(diag::compared_to_itself(one.span, one.same, loss).note("it says nothing about what is wanted"));
     else
       sink.report(
           diag::exchanged_sides(one.span, loss).help("what is predicted stands first: `{}(predicted, wanted)`", loss));

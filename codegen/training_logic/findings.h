@@ -36,6 +36,7 @@ struct Misfit {
   Activation given;
   bool are_exchanged = false;  ///< what is wanted first stands second
   bool is_wanted = false;      ///< what the loss compares with, which are probabilities
+  std::string metric;          ///< that takes it, rather than a loss
 };
 
 /// An activation over the axis of the samples of a batch; or one number of all of them, which meets each.
@@ -50,6 +51,34 @@ struct MixedSamples {
 struct TurnedMask {
   Span span;
   std::string taker;  ///< `key_padding_mask`, `mask` or `masked_fill`
+  Places places = Places::Any;
+};
+
+/// What should hide scores from soft-max, and does not.
+struct ShownScores {
+  Span span;
+  std::string what;      ///< "a fill of 0"
+  bool is_mask = false;  ///< numbers that attention adds to the scores
+};
+
+/// A target of 0 and 1 where a loss takes 1 and -1.
+struct NoSigns {
+  Span span;
+  library::Id loss = library::Id::None;
+};
+
+/// Soft-max over an axis of size 1, or over another axis than that of the classes.
+struct OddAxis {
+  Span span;
+  library::Id function = library::Id::None;
+  int64_t axis = 0;     ///< of the latter
+  uint64_t scores = 0;  ///< of the latter: `Value::identity` of what it is applied to
+};
+
+/// `opt.clip_norm(x)` of gradients that no `opt.step()` takes.
+struct LostClip {
+  Span span;
+  OwnerId owner = 0;
 };
 
 /// Rows of a batch, taken by what a field says.
@@ -62,7 +91,7 @@ struct PickedRows {
 struct Sides {
   Span span;
   library::Id loss = library::Id::None;
-  bool are_same = false;
+  std::string same;  ///< which are the same; "" if they are exchanged
 };
 
 /// `opt.step()` or `opt.clip_norm(x)` where the gradients were thrown away or used up.
@@ -139,6 +168,12 @@ struct Findings {
   std::vector<MixedSamples> mixed_samples;
   std::vector<TurnedMask> turned_masks;
   std::vector<PickedRows> picked_rows;
+  std::vector<ShownScores> shown_scores;
+  std::vector<NoSigns> no_signs;
+  std::vector<OddAxis> single_axes;
+  std::vector<OddAxis> other_axes;
+  std::map<uint64_t, Span> classes_first;  ///< by `Value::identity`: `cross_entropy` takes their axis 1 for the classes
+  std::vector<LostClip> lost_clips;
   std::vector<Span> mean_divergences;  ///< of `kl_div`, over all numbers
   std::vector<Sides> sides;
   std::vector<UnlikeAverage> averages;

@@ -59,6 +59,7 @@ struct Owner {
   bool is_unknown = false;         ///< what it owns could not be found out
   bool is_used = false;            ///< a step minimizes with it, or calls its `step`
   std::optional<Span> stepped;     ///< where a manual step does the latter
+  std::optional<Span> maximize;    ///< where it is told to make losses large
   std::optional<Span> prepared;    ///< where one clears or clips its gradients
   bool is_contested = false;       ///< another one owns some of its weights too, which is said
 };

@@ -129,8 +129,26 @@ void check_matrices(const ModelTrace& model, const Findings& findings, const Hea
 
 namespace {
 
+/// What keeps the gradients of the loss in front of a `step` from the weights of the optimizer; null if nothing does. What another
+/// one has taken in between was meant for that.
+const Cut* cut_before(const Span& step, OwnerId owner, const Findings& findings, const Heap& heap) {
+  const auto is_before = [&](const Span& span) { return span.source == step.source && span.begin < step.begin; };
+  Span taken;
+  for (const Owner& other : heap.owners) {
+    if (other.stepped && is_before(*other.stepped)) taken = std::max(taken, *other.stepped);
+  }
+  const Cut* nearest = nullptr;
+  for (const Update& update : findings.updates) {
+    const auto cut = update.loss.cuts.find(owner);
+    if (is_before(update.span) && update.span > taken && cut != update.loss.cuts.end() && cut->second.is_meant)
+      nearest = &cut->second;
+  }
+  return nearest;
+}
+
 /// E0407: an optimizer that no step moves, or one that moves without a gradient.
-void check_use(const Owner& owner, OwnerId id, const Findings& findings, Sink& sink) {
+void check_use(OwnerId id, const Findings& findings, const Heap& heap, Sink& sink) {
+  const Owner& owner = heap.owners[id];
   if (!owner.is_used) {
     if (owner.is_contested) return;  // Its weights have another optimizer, which is said.
     diagnostics::Diagnostic diagnostic = diag::optimizer_unused(owner.span, owner.name);
@@ -162,8 +180,13 @@ void check_use(const Owner& owner, OwnerId id, const Findings& findings, Sink& s
   });
   if (has_gradient || owner.is_contested || owner.weights.empty()) return;
   diagnostics::Diagnostic diagnostic = diag::optimizer_unused(owner.span, owner.name);
-  diagnostic.label(*owner.stepped, "it moves here, without a gradient")
-      .help("`backward LOSS` in front of it, of a loss that reaches its weights");
+  diagnostic.label(*owner.stepped, "it moves here, without a gradient");
+  if (const Cut* cut = cut_before(*owner.stepped, id, findings, heap)) {
+    diagnostic.label(cut->span, "no gradient passes {}", cut->by)
+        .help("no {} around what `{}` trains", cut->by, owner.name);
+  } else {
+    diagnostic.help("`backward LOSS` in front of it, of a loss that reaches its weights");
+  }
   sink.report(std::move(diagnostic));
 }
 
@@ -383,7 +406,7 @@ void check_ownership(const ModelTrace& model, const Findings& findings, const He
   for (const OwnerId owner : owners) {
     if (!any_update || model.train_has_error || is_misnamed) continue;
     const size_t errors = sink.error_count();
-    check_use(heap.owners[owner], owner, findings, sink);
+    check_use(owner, findings, heap, sink);
     // A step without any `backward` is one mistake.
     if (findings.updates.empty() && sink.error_count() > errors) break;
   }

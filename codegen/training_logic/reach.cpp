@@ -163,6 +163,15 @@ void check_gradients(const Findings& findings, const Heap& heap, Sink& sink) {
                     .help("`backward` adds them up, then they are clipped, and `{}.step()` uses them up",
                           heap.owners[one.owner].name));
   }
+  for (const LostClip& one : findings.lost_clips) {
+    // Of an optimizer that never steps E0407 speaks.
+    if (!heap.owners[one.owner].stepped || !seen.insert(one.span).second) continue;
+    const std::string& owner = heap.owners[one.owner].name;
+    diagnostics::Diagnostic diagnostic = diag::lost_clip(one.span, owner);
+    diagnostic.note("`{}.zero_grad()` comes before its next `step`", owner)
+        .help("it stands between `backward` and the `step` of the same optimizer");
+    sink.report(std::move(diagnostic));
+  }
   // Who clears them too late has none left over.
   if (sink.error_count() > errors) return;
   for (const LeftGradients& one : findings.left_gradients) {

@@ -38,7 +38,8 @@ bool names_wrong_optimizer(const Findings& findings, const Heap& heap);
 void check_reach(const Findings& findings, const Heap& heap, Sink& sink);
 /// E0406: no update rests on weights that were updated in between.
 void check_stale_values(const Findings& findings, const Heap& heap, Sink& sink);
-/// E0441 and W0412: calls of optimizers that find no gradients, and gradients that nobody asked for.
+/// E0441, W0412 and W0435: calls of optimizers that find no gradients, gradients that nobody asked for, and some that are clipped
+/// for nothing.
 void check_gradients(const Findings& findings, const Heap& heap, Sink& sink);
 /// E0405: no weight has two optimizers.
 void check_second_owners(const Findings& findings, const Heap& heap, Sink& sink);
@@ -56,12 +57,15 @@ void check_held(const ModelTrace& model, const check::Program& program, const Sp
 /// E0410, W0404, W0406: no activation before what applies one itself, logarithms and probabilities before what takes them.
 /// W0426: no mean of a divergence over all numbers.
 void check_activations(const Findings& findings, Sink& sink);
-/// W0420: no activation over the axis of the samples, and no number of all of them that meets each.
+/// W0420: no activation over the axis of the samples, and no number of all of them that meets each. W0431, W0432: soft-max over
+/// the axis of the classes, of which there are several.
 void check_samples(const Findings& findings, Sink& sink);
-/// W0424, W0425: masks are true where they should be, and fields choose no rows of a batch.
+/// W0424, W0425, W0430: masks are true where they should be and hide what they should, and fields choose no rows of a batch.
 void check_records(const Findings& findings, Sink& sink);
 /// W0423: a loss of the library is made small.
 void check_signs(const Findings& findings, const Heap& heap, Sink& sink);
+/// W0434: a loss that takes signs is given signs.
+void check_kinds(const Findings& findings, Sink& sink);
 /// W0414, W0415: a loss compares what is predicted with what is wanted.
 void check_sides(const Findings& findings, Sink& sink);
 /// W0417: what `ema_update` follows is moved.

@@ -26,7 +26,9 @@ size_t count(const Findings& findings) {
   return findings.updates.size() + findings.doubled.size() + findings.draws.size() + findings.metrics.size() +
          findings.second_owners.size() + findings.statistics.size() + findings.patterns.size() +
          findings.misfits.size() + findings.mixed_samples.size() + findings.averages.size() +
-         findings.turned_masks.size() + findings.picked_rows.size() + findings.idle_calls.size();
+         findings.turned_masks.size() + findings.picked_rows.size() + findings.idle_calls.size() +
+         findings.shown_scores.size() + findings.no_signs.size() + findings.single_axes.size() +
+         findings.other_axes.size() + findings.lost_clips.size() + findings.sides.size();
 }
 
 /// Whether one of the blocks of a list is taken by its number, `layers[0]`.
@@ -114,6 +116,7 @@ VersionId Trace::version_at(const ir::Op& op, OwnerId owner, Span span) {
 
 Value Trace::parameter(const ir::Type& type) const {
   Value value = Value::varying();
+  value.identity = new_identity();
   if (type.is_object() || type.is(TypeKind::Optimizer) || type.is(TypeKind::Weights) || type.is(TypeKind::Function))
     return Value::unknown();
   value.is_uniform = type.is(TypeKind::List);
@@ -131,6 +134,7 @@ void Trace::start_anew() {
   version_ids_.clear();
   update_spans_ = {Span{}};
   closures_.clear();
+  fills_ = {Fill{}};
 }
 
 void Trace::run(const ir::Function& function, std::optional<ObjectId> self) {
@@ -247,7 +251,11 @@ bool Trace::branch(const ir::Op& op, Frame& frame) {
   }
   for (size_t i = 0; i < op.results.size(); ++i) {
     Known value = i < yields[first].size() ? yields[first][i] : unknown_;
-    if (goes_on[0] && goes_on[1] && i < yields[1].size()) value = new Value(join(*value, *yields[1][i]));
+    if (goes_on[0] && goes_on[1] && i < yields[1].size()) {
+      Value either = join(*value, *yields[1][i]);
+      if (either.identity == 0 && !either.constant) either.identity = identity_of(*condition, *value, *yields[1][i]);
+      value = new Value(std::move(either));
+    }
     frame.values[op.results[i]] = std::move(value);
   }
   return true;
@@ -266,6 +274,7 @@ void Trace::loop(const ir::Op& op, Frame& frame, size_t first_carried) {
   for (int round = 0; round < kMaxRounds; ++round) {
     versions_ = entry;
     gradients_.cleared.clear();  // A round begins with what the one before left.
+    gradients_.clipped.clear();
     std::vector<Known> yielded = carried;
     for (const ir::Region& inner : op.regions) {
       // Params that are not carried, such as the index, come first; so do results that are
@@ -304,6 +313,7 @@ void Trace::loop(const ir::Op& op, Frame& frame, size_t first_carried) {
   }
   for (const auto& [owner, version] : entry) versions_[owner] = version;
   gradients_.cleared.clear();
+  gradients_.clipped.clear();
   const size_t gathered = op.results.size() - std::min(op.results.size(), carried.size());
   for (size_t i = 0; i < op.results.size(); ++i) {
     Known& result = frame.values[op.results[i]];
@@ -404,6 +414,13 @@ bool Trace::op(const ir::Op& op, Frame& frame) {
     default: break;
   }
   Known value = value_of(op, frame);
+  if (value->identity == 0 && !value->constant) {
+    if (const uint64_t identity = identity_of(op, frame)) {
+      Value named = *value;
+      named.identity = identity;
+      value = new Value(std::move(named));
+    }
+  }
   // What is computed there has no gradient. A value from outside keeps its own, also under another name or as a part.
   const bool computes = op.kind == OpKind::CallOp || op.kind == OpKind::CallExtern || op.kind == OpKind::Convert;
   if (!no_grad_.empty() && computes && !(op.kind == OpKind::Convert && value == known(op.operands[0], frame)))

@@ -66,6 +66,7 @@ class Trace {
   /// A size in a constructor, where its arguments tell.
   std::optional<int64_t> size_of(ir::DimId id, const Frame& constructor) const;
   Known made_weight(const ir::Op& op, Frame& frame);
+  Value made_setting(const ir::Op& op, const Frame& frame) const;
   Value made_optimizer(const ir::Op& op, Frame& frame);
   void made_metric(const ir::Op& op, Frame& frame);
   void called_metric(const ir::Op& op, Frame& frame);
@@ -81,18 +82,38 @@ class Trace {
   Known element(const ir::Op& op, Frame& frame);
   Value host(const ir::Op& op, Frame& frame);
   Value library(const ir::Op& op, Frame& frame);
-  void look_at_sides(const ir::Op& op, const Value& predicted, const Value& wanted, const Frame& frame);
+  void look_at_sides(library::Id loss, const ir::Op& op, const Frame& frame);
   void look_at_average(const ir::Op& op, const Value& target, const Value& source, const Frame& frame);
   void look_at_activation(library::Id taker, const ir::Op& op, Frame& frame);
   /// Whether the second of what is compared is a logarithm of probabilities, where the first should be.
   bool has_logs_second(const ir::Op& op, Frame& frame);
   void look_at_axis(const ir::Op& op, const Frame& frame);
+  /// Arguments of a loss of which one kind of values is wanted: signs, variances, the logarithm of a rate.
+  void look_at_kinds(library::Id loss, const ir::Op& op, const Frame& frame);
+  /// A metric with `logits = false` takes probabilities.
+  void look_at_scores(const ir::Op& op, const ir::Function& update, const Value& metric, const Frame& frame);
   /// Whether a size of the function is that of the batches that the step takes.
   bool is_batch(ir::DimId dim, const Frame& frame) const;
   using Operands = std::vector<const Value*>;
   /// What a mask and an index say of records, and one number of all of them.
   void take_records(const ir::Op& op, const Operands& operands, Value& value, const Frame& frame);
+  /// Where a mask is true.
+  void take_places(const ir::Op& op, const Operands& operands, Value& value, const Frame& frame) const;
   void look_at_masks(const ir::Op& op, const Operands& operands, const Frame& frame);
+  void look_at_mask(const std::string& name, const ir::Op& op, size_t operand, const Value& mask, const Frame& frame);
+  /// Scores of which some are filled with a number.
+  struct Fill {
+    std::optional<TurnedMask> turned;  ///< they are those that should stay
+    std::optional<ShownScores> shown;  ///< with a number that soft-max does not pass over
+    bool is_sure = false;              ///< they are known to be those that should be hidden
+    bool is_shared_out = false;        ///< soft-max was applied to them
+  };
+  /// What an op fills some of the scores with that soft-max takes: an index into `fills_`, or 0.
+  uint32_t fill_of(const ir::Op& op, const Operands& operands, const Frame& frame);
+  /// What of that is left behind an op, and whether it does what it should.
+  uint32_t take_fill(const ir::Op& op, const Operands& operands, const Frame& frame);
+  uint32_t share_out(const ir::Op& op, const Operands& operands, const Frame& frame);
+  void report_fill(const Fill& fill);
   void look_at_rows(const ir::Op& op, const Operands& operands, const Frame& frame);
   void look_at_masks_given(const ir::Op& op, const ir::Function& function, const std::vector<Known>& given,
                            const Frame& frame);
@@ -100,6 +121,13 @@ class Trace {
   void take_sign(const ir::Op& op, const Operands& operands, Value& value, const Frame& frame) const;
   void look_at_randomness(const ir::Op& op, const Operands& operands, Value& value, const Frame& frame);
   bool is_in_block(const Frame& frame) const;
+  /// Of what an op computes of its operands alone; 0 where it does more, or one of them is not known.
+  uint64_t identity_of(const ir::Op& op, const Frame& frame) const;
+  /// Of a weight as it is now; 0 of one that stands for those of a list, or that `ema_update` moves unnoticed.
+  uint64_t identity_of(WeightId weight) const;
+  /// Of the one or the other, as a condition says.
+  static uint64_t identity_of(const Value& condition, const Value& first, const Value& second);
+  uint64_t new_identity() const;
   Value read_on_host(const ir::Op& op, const Frame& frame) const;
   /// What the gradient of `loss` for the weights of `of`, for all where it is 0, needs as it was before an update.
   std::optional<Update::Stale> stale(const Value& loss, OwnerId of) const;
@@ -142,6 +170,7 @@ class Trace {
   struct Gradients {
     std::map<OwnerId, Span> cleared;  ///< none since here, on every way
     std::map<OwnerId, Span> left;     ///< of this loss, which nobody took, on every way
+    std::map<OwnerId, Span> clipped;  ///< here, and not taken since, on every way
     static Gradients join(const Gradients& left, const Gradients& right);
   };
   Gradients gradients_;
@@ -157,10 +186,12 @@ class Trace {
   std::vector<Cut> no_grad_;
   /// Functions as values, with what was known where they were made.
   std::vector<std::pair<const ir::Op*, Frame>> closures_;
-  size_t budget_ = 0;  ///< ops that this run may still follow
-  size_t nested_ = 0;  ///< constructors that are being followed, each for a block of the one before
-  size_t built_ = 0;   ///< ops of constructors that were followed by themselves, in all
-  size_t unsure_ = 0;  ///< conditions around the op at hand that only a run knows
+  std::vector<Fill> fills_ = {Fill{}};
+  mutable uint64_t identities_ = 0;  ///< those that were given away
+  size_t budget_ = 0;                ///< ops that this run may still follow
+  size_t nested_ = 0;                ///< constructors that are being followed, each for a block of the one before
+  size_t built_ = 0;                 ///< ops of constructors that were followed by themselves, in all
+  size_t unsure_ = 0;                ///< conditions around the op at hand that only a run knows
 };
 
 }  // namespace ltr::training_logic

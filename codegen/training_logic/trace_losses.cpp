@@ -19,18 +19,16 @@ bool is_made_of(ir::DimId size, ir::DimId part, const ir::DimStore& dims) {
          (dim.right != ir::DimId{} && is_made_of(dim.right, part, dims));
 }
 
-bool is_below_zero(const ir::Constant& constant) {
-  if (const auto* whole = std::get_if<int64_t>(&constant)) return *whole < 0;
-  const auto* real = std::get_if<double>(&constant);
-  return real != nullptr && *real < 0;
-}
-
 }  // namespace
 
 void Trace::look_at_activation(Id taker, const ir::Op& op, Frame& frame) {
   if (op.operands.empty()) return;
   const Activation& before = use(op.operands[0], frame).activation;
-  if (taker == Id::CrossEntropy) findings.class_scores.insert(before.span);
+  if (taker == Id::CrossEntropy) {
+    findings.class_scores.insert(before.span);
+    if (const uint64_t scores = use(op.operands[0], frame).identity)
+      findings.classes_first.emplace(scores, written_span(op, 0, frame));
+  }
   const library::Function& function = library::info(taker);
   const bool is_spoilt = library::info(before.function).spoils_scores;
   const bool is_score = library::info(before.function).gives_scores || is_spoilt;
@@ -59,8 +57,8 @@ void Trace::look_at_activation(Id taker, const ir::Op& op, Frame& frame) {
           {written_span(op, 1, frame), taker, wanted, wanted.function == Id::LogSoftmax && is_trained_second, true});
   }
   if (taker == Id::MaskedFill && op.operands.size() > 2 && before.function == Id::Softmax) {
-    const auto& fill = use(op.operands[2], frame).constant;
-    if (fill && is_below_zero(*fill)) findings.misfits.push_back({written_span(op, 0, frame), taker, before});
+    if (number_of(use(op.operands[2], frame)).value_or(0) < 0)
+      findings.misfits.push_back({written_span(op, 0, frame), taker, before});
   }
   if (!function.refuses_behind(before.function)) return;
   // Within a metric the mistake is what it was given.
@@ -86,17 +84,27 @@ void Trace::look_at_activation(Id taker, const ir::Op& op, Frame& frame) {
       {written_span(site, given, *metric->caller), metric->function->owner, before, true, takes_both});
 }
 
-void Trace::look_at_sides(const ir::Op& op, const Value& predicted, const Value& wanted, const Frame& frame) {
-  if (frame.function->is_library) return;
-  const library::Function& loss = library::info(op.function);
-  if (op.operands[0] == op.operands[1] && !predicted.paths.empty()) {
-    findings.sides.push_back({user_span(op, frame), op.function, true});
+void Trace::look_at_sides(Id loss, const ir::Op& op, const Frame& frame) {
+  if (frame.function->is_library || op.operands.size() < 2) return;
+  const auto are_same = [&](size_t i, size_t k) {
+    const Value &left = use(op.operands[i], frame), &right = use(op.operands[k], frame);
+    const bool is_one = op.operands[i] == op.operands[k] || (left.identity != 0 && left.identity == right.identity);
+    return is_one && !(left.paths.empty() && right.paths.empty());
+  };
+  const bool are_three = loss == Id::TripletLoss && op.operands.size() > 2;
+  const char* same = are_same(0, 1)                ? (are_three ? "anchor and positive" : "both sides")
+                     : are_three && are_same(1, 2) ? "positive and negative"
+                     : are_three && are_same(0, 2) ? "anchor and negative"
+                                                   : nullptr;
+  if (same != nullptr) {
+    findings.sides.push_back({user_span(op, frame), loss, same});
     return;
   }
   // Two distributions may be compared either way; what is true or not has its place.
-  if (!loss.takes_scores() && !loss.takes_probs) return;
+  if (!library::info(loss).takes_scores() && !library::info(loss).takes_probs) return;
+  const Value &predicted = use(op.operands[0], frame), &wanted = use(op.operands[1], frame);
   const bool is_known = !predicted.is_unknown && predicted.varies && predicted.paths.empty() && predicted.cuts.empty();
-  if (is_known && !wanted.paths.empty()) findings.sides.push_back({user_span(op, frame), op.function, false});
+  if (is_known && !wanted.paths.empty()) findings.sides.push_back({user_span(op, frame), loss, ""});
 }
 
 // All that a step is given begins with the axis of its samples; what it calls has a name of its own for their number.
@@ -126,14 +134,24 @@ bool Trace::is_batch(ir::DimId dim, const Frame& frame) const {
   return false;
 }
 
-// Samples are compared with each other on purpose where both axes are samples, and where each has one number, its share.
+// Of a size that is written as a number. Samples are compared with each other on purpose where both axes are samples, and where each has one number, its share.
 void Trace::look_at_axis(const ir::Op& op, const Frame& frame) {
   if ((op.function != Id::Softmax && op.function != Id::LogSoftmax) || op.operands.size() < 2) return;
   if (frame.function->is_library) return;
   const std::vector<ir::DimId>& dims = frame.function->values[op.operands[0]].type.dims;
   const auto& constant = use(op.operands[1], frame).constant;
   const int64_t* axis = constant ? std::get_if<int64_t>(&*constant) : nullptr;
-  if (axis == nullptr || dims.size() < 2 || (*axis != 0 && *axis != -int64_t(dims.size()))) return;
+  if (axis == nullptr || dims.empty()) return;
+  const int64_t rank = int64_t(dims.size()), at = *axis < 0 ? *axis + rank : *axis;
+  const bool is_whole = module_.dims[dims[0]].kind != ir::Dim::Kind::Leading;
+  if (at >= 0 && at < rank && (is_whole || *axis < 0) && module_.dims.constant(dims[size_t(at)]) == 1) {
+    findings.single_axes.push_back({user_span(op, frame), op.function});
+    return;
+  }
+  const uint64_t scores = use(op.operands[0], frame).identity;
+  if (is_whole && rank > 2 && at != 1 && scores != 0)
+    findings.other_axes.push_back({written_span(op, 1, frame), op.function, *axis, scores});
+  if (dims.size() < 2 || (*axis != 0 && *axis != -int64_t(dims.size()))) return;
   for (size_t i = 1; i < dims.size(); ++i) {
     if (module_.dims[dims[i]].kind == ir::Dim::Kind::Leading || is_made_of(dims[i], dims[0], module_.dims)) return;
   }
@@ -141,6 +159,44 @@ void Trace::look_at_axis(const ir::Op& op, const Frame& frame) {
       std::all_of(dims.begin() + 1, dims.end(), [&](ir::DimId dim) { return module_.dims.constant(dim) == 1; });
   if (is_share || !is_batch(dims[0], frame)) return;
   findings.mixed_samples.push_back({written_span(op, 1, frame), op.function, to_text(dims[0], module_.dims)});
+}
+
+// A loss takes each of these for another thing than what it is given, and says nothing.
+void Trace::look_at_kinds(Id loss, const ir::Op& op, const Frame& frame) {
+  if (frame.function->is_library) return;
+  const size_t signs_at = library::info(loss).signs_at;
+  if (signs_at != 0 && signs_at < op.operands.size() && use(op.operands[signs_at], frame).is_zero_or_one)
+    findings.no_signs.push_back({written_span(op, signs_at, frame), loss});
+  constexpr size_t kVariance = 2;  // of `gaussian_nll(x, target, variance, …)`
+  if (loss == Id::GaussianLoss && op.operands.size() > kVariance) {
+    const Activation& given = use(op.operands[kVariance], frame).activation;
+    if (library::info(given.function).gives_scores)
+      findings.misfits.push_back({written_span(op, kVariance, frame), loss, given});
+  }
+  constexpr size_t kLogInput = 3;  // of `poisson_nll(x, target, reduction, log_input, …)`
+  if (loss == Id::PoissonLoss && op.operands.size() > kLogInput &&
+      use(op.operands[kLogInput], frame).constant == ir::Constant(true)) {
+    const Activation& given = use(op.operands[0], frame).activation;
+    const library::Function& before = library::info(given.function);
+    if (before.spoils_scores && before.draws == Draws::Never)
+      findings.misfits.push_back({written_span(op, 0, frame), loss, given});
+  }
+}
+
+// A threshold of 0 divides raw scores, and what only orders them takes any.
+void Trace::look_at_scores(const ir::Op& op, const ir::Function& update, const Value& metric, const Frame& frame) {
+  constexpr size_t kScores = 1;  // behind the metric
+  if (frame.function->is_library || !update.is_library || op.operands.size() <= kScores) return;
+  const Activation& given = use(op.operands[kScores], frame).activation;
+  if (!library::info(given.function).gives_scores || metric.objects.size() != 1) return;
+  const Object& object = heap_.objects[metric.objects[0]];
+  const Known *logits = object.find("$logits"), *threshold = object.find("$threshold");
+  const bool takes_probs = logits != nullptr && (*logits)->constant == ir::Constant(false);
+  const bool has_range =
+      threshold != nullptr ? number_of(**threshold).value_or(0) > 0 : object.find("$bins") != nullptr;
+  if (takes_probs && has_range)
+    findings.misfits.push_back(
+        {written_span(op, kScores, frame), Id::None, given, false, false, std::string(update.owner)});
 }
 
 void Trace::take_sign(const ir::Op& op, const Operands& operands, Value& value, const Frame& frame) const {
@@ -188,7 +244,7 @@ void Trace::take_sign(const ir::Op& op, const Operands& operands, Value& value, 
     if (operands[i]->loss == Id::None || frame.function->values[op.operands[1 - i]].type.is_tensor()) continue;
     if (op.function == Id::Div && i == 1) continue;
     take(i);
-    if (factor.constant && is_below_zero(*factor.constant)) turn(i);
+    if (number_of(factor).value_or(0) < 0) turn(i);
   }
 }
 

@@ -206,6 +206,21 @@ Known Trace::made_weight(const ir::Op& op, Frame& frame) {
   return new Value(std::move(made));
 }
 
+// What rests on an hparam, nobody knows here.
+Value Trace::made_setting(const ir::Op& op, const Frame& frame) const {
+  Value value = joined_operands(op, frame);
+  if (op.kind == OpKind::MakeValue) {
+    if (op.operands.size() == 1 && use(op.operands[0], frame).constant == ir::Constant(true))
+      value.maximize = op.loc.span;
+    return value;
+  }
+  const ir::Texts& names = op.texts("names");
+  for (size_t i = 0; i < names.size() && i < op.operands.size(); ++i) {
+    if (names[i] == "maximize") value.maximize = use(op.operands[i], frame).maximize;
+  }
+  return value;
+}
+
 Value Trace::made_optimizer(const ir::Op& op, Frame& frame) {
   const auto id = OwnerId(heap_.owners.size());
   const Value& weights = use(op.operands[2], frame);
@@ -214,6 +229,7 @@ Value Trace::made_optimizer(const ir::Op& op, Frame& frame) {
   owner.span = op.loc.span;
   owner.weights = weights.weights;
   owner.is_unknown = weights.is_unknown;
+  owner.maximize = use(op.operands[1], frame).maximize;
   const Groups groups = groups_of(op, frame);
   owner.rules = rules_of(op, groups, weights);
   heap_.owners.push_back(owner);
@@ -328,6 +344,7 @@ void Trace::freeze(const ir::Op& op, Frame& frame) {
 Value Trace::read_weight(const Value& weight, const ir::Op& op, const Frame& frame) {
   Value value = Value::varying();
   value.weights = weight.weights;
+  if (weight.weights.size() == 1) value.identity = identity_of(weight.weights[0].weight);
   for (const WeightUse& use : weight.weights) {
     Weight& read = heap_.weights[use.weight];
     const Cut* cut = no_grad_.empty() ? nullptr : &no_grad_.back();

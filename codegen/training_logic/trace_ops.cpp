@@ -73,6 +73,8 @@ Known Trace::value_of(const ir::Op& op, Frame& frame) {
     case OpKind::Construct: return construct(op, frame);
     case OpKind::MakeWeight:
     case OpKind::MakeBuffer: return made_weight(op, frame);
+    case OpKind::MakeValue:
+    case OpKind::MakeCall: return new Value(made_setting(op, frame));
     case OpKind::MakeOptimizer: return new Value(made_optimizer(op, frame));
     case OpKind::MakeGroup: {
       Value value;
@@ -139,6 +141,8 @@ Known Trace::call_op(const ir::Op& op, Frame& frame) {
   const Id loss = function->is_library ? library::written_loss(op.name) : Id::None;
   if (loss != Id::None) {
     look_at_activation(loss, op, frame);
+    look_at_sides(loss, op, frame);
+    look_at_kinds(loss, op, frame);
     Value taken = *arguments[0];
     taken.activation = {};
     arguments[0] = new Value(std::move(taken));
@@ -183,7 +187,13 @@ Known Trace::element(const ir::Op& op, Frame& frame) {
     if (const int64_t* known = std::get_if<int64_t>(&*index.constant))
       at = size_t(*known < 0 ? *known + int64_t(base.parts.size()) : *known);
   }
-  if (at && *at < base.parts.size()) return base.parts[*at];
+  if (at && *at < base.parts.size()) {
+    const Known& part = base.parts[*at];
+    if (!base.is_uniform || part->identity == 0) return part;
+    Value one = *part;
+    one.identity = 0;  // It stands for all elements.
+    return new Value(std::move(one));
+  }
   Known any = base.parts[0];
   for (const Known& part : base.parts) any = new Value(join(*any, *part));
   return any;
@@ -232,7 +242,10 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
   if (op.function == Id::GradsOf && operands[0]->optimizer) find_none_left(op, *operands[0]->optimizer, "grads");
   look_at_activation(op.function, op, frame);
   look_at_axis(op, frame);
-  if (library::is_loss(op.function) && operands.size() > 1) look_at_sides(op, *operands[0], *operands[1], frame);
+  if (library::is_loss(op.function)) {
+    look_at_sides(op.function, op, frame);
+    look_at_kinds(op.function, op, frame);
+  }
   Value value;
   for (const Value* operand : operands) depend(value, *operand);
   value.lost_term.reset();
@@ -302,6 +315,7 @@ void Trace::called_metric(const ir::Op& op, Frame& frame) {
     const Known* made = heap_.objects[id].find(op.name);
     if (update == nullptr || made == nullptr) continue;
     arguments[0] = *made;
+    look_at_scores(op, *update, **made, frame);
     call(*update, arguments, &frame, &op);
   }
 }
@@ -388,102 +402,6 @@ void Trace::look_at_randomness(const ir::Op& op, const Operands& operands, Value
         findings.draws.push_back({*noise, step, false, outer_span(op, frame)});
     }
     if (is_alone) value.noise = noise;
-  }
-}
-
-// ---- updates
-
-std::optional<Update::Stale> Trace::stale(const Value& loss, OwnerId of) const {
-  for (const auto& [path, read] : loss.paths) {
-    if (of != 0 && path.to.owner != of) continue;
-    for (const Snapshot& needed : {path.to, path.through}) {
-      if (needed.owner != 0 && needed.version != version_of(needed.owner))
-        return Update::Stale{needed.owner, read, update_spans_[version_of(needed.owner)]};
-    }
-  }
-  return std::nullopt;
-}
-
-void Trace::update(const ir::Op& op, Frame& frame) {
-  Update found;
-  found.span = op.loc.span;
-  found.loss_span = written_span(op, 0, frame);
-  found.loss = use(op.operands[0], frame);
-  found.loss.reached.for_each([&](WeightId weight) { heap_.weights[weight].is_minimized = true; });
-  if (op.kind == OpKind::Backward) {
-    gradients_.cleared.clear();
-    for (const auto& [path, read] : found.loss.paths) {
-      gradients_.left[path.to.owner] = found.loss_span;
-      reached_.insert(path.to.owner);
-    }
-    found.stale = stale(found.loss, 0);
-    findings.updates.push_back(std::move(found));
-    return;
-  }
-  const Value& optimizer = use(op.operands[1], frame);
-  if (!optimizer.optimizer) {
-    findings.has_error = true;
-    return;
-  }
-  found.owner = *optimizer.optimizer;
-  heap_.owners[found.owner].is_used = true;
-  found.stale = stale(found.loss, found.owner);
-  versions_[found.owner] = version_at(op, found.owner, found.span);
-  findings.updates.push_back(std::move(found));
-}
-
-void Trace::trainer(const ir::Op& op, Frame& frame) {
-  for (const ir::ValueId id : op.operands) {
-    const Value& operand = use(id, frame);
-    if (!operand.optimizer) continue;
-    Owner& owner = heap_.owners[*operand.optimizer];
-    const bool finds_gradients = !gradients_.cleared.contains(*operand.optimizer);
-    use_gradients(op, *operand.optimizer);
-    if (op.function == Id::OptimizerStep) {
-      owner.is_used = true;
-      owner.stepped = op.loc.span;
-      // One that finds none moves nothing, and is an error of its own.
-      if (finds_gradients) versions_[*operand.optimizer] = version_at(op, *operand.optimizer, op.loc.span);
-    } else {
-      owner.prepared = op.loc.span;
-    }
-  }
-  for (const ir::ValueId result : op.results) frame.values[result] = varying_;
-}
-
-Trace::Gradients Trace::Gradients::join(const Gradients& left, const Gradients& right) {
-  Gradients both;
-  for (const auto& [owner, span] : left.cleared) {
-    if (right.cleared.contains(owner)) both.cleared.emplace(owner, span);
-  }
-  // What one of the ways leaves is left.
-  both.left = left.left;
-  both.left.insert(right.left.begin(), right.left.end());
-  return both;
-}
-
-void Trace::find_none_left(const ir::Op& op, OwnerId owner, std::string_view call) {
-  const auto cleared = gradients_.cleared.find(owner);
-  if (cleared != gradients_.cleared.end())
-    findings.idle_calls.push_back(
-        {op.loc.span, cleared->second, owner, heap_.owners[owner].name + "." + std::string(call)});
-}
-
-void Trace::use_gradients(const ir::Op& op, OwnerId owner) {
-  const bool is_step = op.function == Id::OptimizerStep, clears = op.function == Id::ZeroGrad;
-  if (!is_step && !clears && op.function != Id::ClipNorm && op.function != Id::ClipValue) return;
-  if (!clears) find_none_left(op, owner, library::info(op.function).name);
-  if (!is_step && !clears) return;
-  gradients_.cleared[owner] = op.loc.span;
-  gradients_.left.erase(owner);
-  if (is_step && unsure_ == 0) taken_.insert(owner);
-  if (clears && unsure_ == 0 && !reached_.contains(owner)) begun_anew_.insert(owner);
-}
-
-void Trace::note_left_gradients() {
-  for (const auto& [owner, span] : gradients_.left) {
-    if (owner != 0 && taken_.contains(owner) && !begun_anew_.contains(owner))
-      findings.left_gradients.push_back({span, owner});
   }
 }
 

@@ -10,49 +10,155 @@ using library::Id;
 namespace {
 
 Places turned(Places places) {
-  return places == Places::Own ? Places::Filled : places == Places::Filled ? Places::Own : Places::Any;
+  switch (places) {
+    case Places::Any: return Places::Any;
+    case Places::Own: return Places::Filled;
+    case Places::Filled: return Places::Own;
+    case Places::Above: return Places::NotAbove;
+    case Places::NotAbove: return Places::Above;
+    case Places::Before: return Places::After;
+    case Places::After: return Places::Before;
+  }
+  return Places::Any;
+}
+
+/// `b OP a` for `a OP b`.
+Id exchanged(Id comparison) {
+  return comparison == Id::Lt   ? Id::Gt
+         : comparison == Id::Gt ? Id::Lt
+         : comparison == Id::Le ? Id::Ge
+         : comparison == Id::Ge ? Id::Le
+                                : comparison;
+}
+
+/// Where `numbers OP number` is true, of numbers that are above 0 at `places` and 0 elsewhere.
+Places where_compared(Id comparison, Places places, double number) {
+  const bool is_within = number > 0 && number <= 1;
+  if (comparison == Id::Gt && number >= 0 && number < 1) return places;
+  if ((comparison == Id::Ge && is_within) || (comparison == Id::Ne && number == 0)) return places;
+  if (comparison == Id::Eq && number == 1) return places;
+  if (comparison == Id::Le && number >= 0 && number < 1) return turned(places);
+  if ((comparison == Id::Lt && is_within) || (comparison == Id::Eq && number == 0)) return turned(places);
+  return comparison == Id::Ne && number == 1 ? turned(places) : Places::Any;
 }
 
 /// Where `left OP right` is true: `arange(S) < n`, `n > arange(S)`, `ids != 0`.
-Places places_of(Id function, const Value& left, const Value& right) {
+Places places_of(Id comparison, const Value& left, const Value& right) {
+  if (left.constant && !right.constant) return places_of(exchanged(comparison), right, left);
   if (left.is_field && right.constant) {
-    return function == Id::Ne ? Places::Own : function == Id::Eq ? Places::Filled : Places::Any;
+    if (comparison == Id::Ne || comparison == Id::Eq) return comparison == Id::Ne ? Places::Own : Places::Filled;
+    return where_compared(comparison, Places::Above, number_of(right).value_or(-1));
   }
+  if (const auto number = number_of(right); number && left.places != Places::Any && left.is_zero_or_one)
+    return where_compared(comparison, left.places, *number);
   const bool is_count_first = left.is_counted && right.is_field;
   if (!is_count_first && !(left.is_field && right.is_counted)) return Places::Any;
-  const bool is_below = function == Id::Lt || function == Id::Le, is_above = function == Id::Gt || function == Id::Ge;
+  const bool is_below = comparison == Id::Lt || comparison == Id::Le,
+             is_above = comparison == Id::Gt || comparison == Id::Ge;
   if (!is_below && !is_above) return Places::Any;
   return is_below == is_count_first ? Places::Own : Places::Filled;
-}
-
-bool is_below_zero_at(const Value& value) {
-  if (!value.constant) return false;
-  if (const auto* whole = std::get_if<int64_t>(&*value.constant)) return *whole < 0;
-  const auto* real = std::get_if<double>(&*value.constant);
-  return real != nullptr && *real < 0;
 }
 
 bool is_arithmetic(Id function) {
   return function == Id::Add || function == Id::Sub || function == Id::Mul || function == Id::Div;
 }
 
+/// The axis that alone has more than one place, from the end.
+std::optional<size_t> axis_of(const ir::Type& type, const ir::DimStore& dims) {
+  std::optional<size_t> axis;
+  for (size_t i = 0; i < type.dims.size(); ++i) {
+    if (dims.constant(type.dims[i]) == 1) continue;
+    if (axis) return std::nullopt;
+    axis = type.dims.size() - 1 - i;
+  }
+  return axis;
+}
+
+/// Whether each place of the last two axes stays where it is.
+bool keeps_pairs(Id function, const ir::Type& from, const ir::Type& to) {
+  switch (function) {
+    case Id::To:
+    case Id::StopGrad:
+    case Id::Unsqueeze:
+    case Id::Squeeze:
+    case Id::Reshape:
+    case Id::Expand:
+      return from.dims.size() > 1 && to.dims.size() > 1 &&
+             std::equal(from.dims.end() - 2, from.dims.end(), to.dims.end() - 2);
+    default: return false;
+  }
+}
+
+bool is_of_pairs(Places places) { return places == Places::Before || places == Places::After; }
+
+/// Of `ones(S, S).tril()` and `triu()`: where they are 1.
+Places places_of_triangle(Id function, const std::vector<const Value*>& operands) {
+  const double diagonal = operands.size() > 1 ? number_of(*operands[1]).value_or(function == Id::Tril ? -2 : -1) : 0;
+  if (function == Id::Tril) return diagonal >= -1 ? Places::Before : Places::Any;
+  return diagonal >= 0 ? Places::After : Places::Any;
+}
+
+/// Of two places, counted along the last axis but one and along the last: whether it is true at those that come before.
+Places places_of_pair(Id comparison, bool is_last_first) {
+  const Id at = is_last_first ? exchanged(comparison) : comparison;
+  if (at == Id::Ge || at == Id::Gt) return Places::Before;
+  return at == Id::Le || at == Id::Lt ? Places::After : Places::Any;
+}
+
+bool is_one(const Value& value) { return number_of(value) == 1.0; }
+bool is_zero_or_one(const Value& value) { return value.is_zero_or_one || is_one(value) || number_of(value) == 0.0; }
+
 }  // namespace
+
+void Trace::take_places(const ir::Op& op, const Operands& operands, Value& value, const Frame& frame) const {
+  const library::Function& function = library::info(op.function);
+  value.is_counted = op.function == Id::Arange;
+  value.is_ones = op.function == Id::Ones;
+  if (op.function == Id::OneHot) value.is_zero_or_one = true;
+  if (operands.empty() || op.results.empty()) return;
+  const Value& first = *operands[0];
+  const auto type_of = [&](size_t i) -> const ir::Type& { return frame.function->values[op.operands[i]].type; };
+  if (function.rearranges && op.function != Id::Cat && op.function != Id::Stack) {
+    value.is_field = first.is_field;
+    value.is_counted = first.is_counted && op.function != Id::Flip;
+    value.is_zero_or_one = first.is_zero_or_one || (op.function == Id::To && type_of(0).element == ir::Element::Bool);
+    const bool is_kept =
+        !is_of_pairs(first.places) || keeps_pairs(op.function, type_of(0), frame.function->values[op.results[0]].type);
+    if (is_kept) value.places = first.places;
+  }
+  if ((op.function == Id::Tril || op.function == Id::Triu) && first.is_ones) {
+    value.is_zero_or_one = true;
+    value.places = places_of_triangle(op.function, operands);
+  }
+  if (op.function == Id::LogicalNot) value.places = turned(first.places);
+  if (op.function == Id::Where && operands.size() == 3) {
+    value.is_field = operands[1]->is_field && operands[2]->constant;
+    value.is_zero_or_one = is_zero_or_one(*operands[1]) && is_zero_or_one(*operands[2]);
+  }
+  if (operands.size() != 2 || value.places != Places::Any) return;
+  const Value& second = *operands[1];
+  // What holds where both do holds nowhere else; where one of two does, it holds wherever each does.
+  const bool is_both = op.function == Id::LogicalAnd, is_either = op.function == Id::LogicalOr;
+  if (is_both && (first.places == Places::After || second.places == Places::After)) value.places = Places::After;
+  if (is_either && (first.places == Places::Before || second.places == Places::Before)) value.places = Places::Before;
+  if (op.function == Id::Sub && is_one(first) && second.is_zero_or_one) {
+    value.is_zero_or_one = true;
+    value.places = turned(second.places);
+  }
+  if (op.function == Id::Mul) value.is_zero_or_one = first.is_zero_or_one && second.is_zero_or_one;
+  value.places = value.places == Places::Any ? places_of(op.function, first, second) : value.places;
+  if (!first.is_counted || !second.is_counted) return;
+  const auto left = axis_of(type_of(0), module_.dims), right = axis_of(type_of(1), module_.dims);
+  if (left && right && *left + *right == 1) value.places = places_of_pair(op.function, *left == 0);
+}
 
 void Trace::take_records(const ir::Op& op, const Operands& operands, Value& value, const Frame& frame) {
   look_at_masks(op, operands, frame);
   look_at_rows(op, operands, frame);
-  const library::Function& function = library::info(op.function);
-  value.is_counted = op.function == Id::Arange;
+  take_places(op, operands, value, frame);
   if (operands.empty()) return;
+  value.fill = take_fill(op, operands, frame);
   const Value& first = *operands[0];
-  if (function.rearranges && op.function != Id::Cat && op.function != Id::Stack) {
-    value.is_field = first.is_field;
-    value.is_counted = first.is_counted;
-    value.places = first.places;
-  }
-  if (op.function == Id::LogicalNot) value.places = turned(first.places);
-  if (op.function == Id::Where && operands.size() == 3) value.is_field = operands[1]->is_field && operands[2]->constant;
-  if (operands.size() == 2 && value.places == Places::Any) value.places = places_of(op.function, first, *operands[1]);
 
   // One number of all samples that meets each of them, in a block: what it gives for one hangs on the others.
   const ir::ObjectInfo* owner = frame.function->owner.empty() ? nullptr : find_object(frame.function->owner);
@@ -84,23 +190,34 @@ void Trace::take_records(const ir::Op& op, const Operands& operands, Value& valu
 void Trace::look_at_masks(const ir::Op& op, const Operands& operands, const Frame& frame) {
   if (frame.function->is_library) return;
   const bool hides_own = op.function == Id::MaskedFill && operands.size() == 3 && operands[1]->places == Places::Own &&
-                         is_below_zero_at(*operands[2]);
-  if (hides_own) findings.turned_masks.push_back({written_span(op, 1, frame), "masked_fill"});
+                         number_of(*operands[2]).value_or(0) < 0;
+  if (hides_own) findings.turned_masks.push_back({written_span(op, 1, frame), "masked_fill", Places::Own});
   constexpr size_t kMask = 3;  // of `attention(q, k, v, mask, …)`
-  if (op.function == Id::Attention && operands.size() > kMask && operands[kMask]->places == Places::Filled)
-    findings.turned_masks.push_back({written_span(op, kMask, frame), "mask"});
+  if (op.function == Id::Attention && operands.size() > kMask) look_at_mask("mask", op, kMask, *operands[kMask], frame);
 }
 
 // Of blocks of the library, whose own code turns them once more.
 void Trace::look_at_masks_given(const ir::Op& op, const ir::Function& function, const std::vector<Known>& given,
                                 const Frame& frame) {
   if (frame.function->is_library || given.size() != function.body.params.size()) return;
-  for (size_t i = 0; i < given.size(); ++i) {
-    const std::string& name = function.values[function.body.params[i]].name;
-    const bool is_turned = (name == "key_padding_mask" && given[i]->places == Places::Own) ||
-                           (name == "mask" && given[i]->places == Places::Filled);
-    if (is_turned) findings.turned_masks.push_back({written_span(op, i, frame), name});
+  for (size_t i = 0; i < given.size(); ++i)
+    look_at_mask(function.values[function.body.params[i]].name, op, i, *given[i], frame);
+}
+
+void Trace::look_at_mask(const std::string& name, const ir::Op& op, size_t operand, const Value& mask,
+                         const Frame& frame) {
+  const Places places = mask.places;
+  const bool is_looked_at = name == "mask" || name == "memory_mask";
+  const ir::Type& given = frame.function->values[op.operands[operand]].type;
+  const ir::Type& type = given.is(ir::TypeKind::Option) ? given.fields[0].type : given;
+  if (is_looked_at && mask.is_zero_or_one && type.is_tensor() && ir::is_floating(type.element)) {
+    findings.shown_scores.push_back({written_span(op, operand, frame), "a mask of the numbers 0 and 1", true});
+    return;
   }
+  const bool is_turned =
+      (name.ends_with("key_padding_mask") && (places == Places::Own || places == Places::Above)) ||
+      (is_looked_at && (places == Places::Filled || places == Places::NotAbove || places == Places::After));
+  if (is_turned) findings.turned_masks.push_back({written_span(op, operand, frame), name, places});
 }
 
 // A field is made for one record, and knows nothing of those that come into its batch.

@@ -21,6 +21,7 @@ void check_findings(const Findings& findings, const Heap& heap, bool is_damaged,
   check_samples(findings, sink);
   check_records(findings, sink);
   check_signs(findings, heap, sink);
+  check_kinds(findings, sink);
   check_sides(findings, sink);
   check_averages(findings, sink);
   check_evaluation(findings, sink);

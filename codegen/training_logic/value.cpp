@@ -68,10 +68,18 @@ bool Value::same_as(const Value& other) const {
   return is_unknown == other.is_unknown && varies == other.varies && is_of_input == other.is_of_input &&
          noise.has_value() == other.noise.has_value() && is_none == other.is_none && constant == other.constant &&
          leaves == other.leaves && reached == other.reached && activation.function == other.activation.function &&
-         objects == other.objects && optimizer == other.optimizer && weights.size() == other.weights.size() &&
-         same_keys(paths, other.paths) && same_keys(cuts, other.cuts) && parts.size() == other.parts.size() &&
+         objects == other.objects && identity == other.identity && optimizer == other.optimizer &&
+         weights.size() == other.weights.size() && same_keys(paths, other.paths) && same_keys(cuts, other.cuts) &&
+         parts.size() == other.parts.size() &&
          std::equal(parts.begin(), parts.end(), other.parts.begin(),
                     [](const Known& a, const Known& b) { return a->same_as(*b); });
+}
+
+std::optional<double> number_of(const Value& value) {
+  if (!value.constant) return std::nullopt;
+  if (const auto* whole = std::get_if<int64_t>(&*value.constant)) return double(*whole);
+  const auto* real = std::get_if<double>(&*value.constant);
+  return real != nullptr ? std::optional(*real) : std::nullopt;
 }
 
 void depend(Value& into, const Value& from) {
@@ -96,7 +104,11 @@ Value join(const Value& left, const Value& right) {
   value.is_uniform_draw = left.is_uniform_draw || right.is_uniform_draw;
   value.is_field = left.is_field && right.is_field;
   value.is_counted = left.is_counted && right.is_counted;
+  value.is_ones = left.is_ones && right.is_ones;
   if (left.places == right.places) value.places = left.places;
+  if (left.identity == right.identity) value.identity = left.identity;
+  value.is_zero_or_one = left.is_zero_or_one && right.is_zero_or_one;
+  if (left.fill == right.fill) value.fill = left.fill;
   if (left.constant == right.constant) value.constant = left.constant;
   value.paths = left.paths;
   value.paths.insert(right.paths.begin(), right.paths.end());

@@ -74,8 +74,16 @@ struct Activation {
   Span span;
 };
 
-/// Where a mask of the places of rows is true: at those that hold something, or at those that are filled up.
-enum class Places : uint8_t { Any, Own, Filled };
+/// Where a mask of places is true. Of numbers: where they are above 0.
+enum class Places : uint8_t {
+  Any,
+  Own,       ///< of rows: at those that hold something
+  Filled,    ///< at those that are filled up
+  Above,     ///< where a field is above 0: as Own, if the field are ids
+  NotAbove,  ///< likewise as Filled
+  Before,  ///< of each place, the last axis but one: at all places of the last axis that come before it, and maybe more
+  After,   ///< at places that come after it or are it, and at no others
+};
 
 /// One number of all samples of a batch.
 struct OfAll {
@@ -123,7 +131,11 @@ struct Value : boost::intrusive_ref_counter<Value, boost::thread_unsafe_counter>
   bool is_uniform_draw = false;  ///< uniform random numbers, what a mask is made of
   bool is_field = false;         ///< integers of the batch as they came
   bool is_counted = false;       ///< 0, 1, 2, …
+  bool is_ones = false;
   Places places = Places::Any;
+  bool is_zero_or_one = false;  ///< numbers that say what is true
+  uint32_t fill = 0;            ///< what some of its numbers were filled with: an index into `Trace::fills`
+  uint64_t identity = 0;        ///< values that have the same one are the same in each run; 0: nobody knows
   std::optional<ir::Constant> constant;
   boost::container::flat_map<Path, Span> paths;   ///< with the place where the weights were read
   boost::container::flat_map<OwnerId, Cut> cuts;  ///< owners on whose weights it hangs, but no gradient reaches them
@@ -143,6 +155,8 @@ struct Value : boost::intrusive_ref_counter<Value, boost::thread_unsafe_counter>
   std::vector<ObjectId> objects;         ///< the block, model … it may be
   std::optional<OwnerId> optimizer;
   const ir::Op* group = nullptr;  ///< of an optimizer: where it is made
+  std::optional<Span>
+      maximize;  ///< of a setting that is `true`, or of an optimizer's rule that has it: where it is given
   std::optional<Scope> scope;
   std::vector<Known> parts;  ///< of a tuple, record or list
   bool is_uniform = false;   ///< a list whose elements are all like parts[0]
@@ -176,6 +190,8 @@ struct Value : boost::intrusive_ref_counter<Value, boost::thread_unsafe_counter>
   bool same_as(const Value& other) const;
 };
 
+/// The number that it is known to be.
+std::optional<double> number_of(const Value& value);
 /// What holds of a value that is one or the other.
 Value join(const Value& left, const Value& right);
 /// Adds what `from` hangs on to `into`, its parts too; not what it is.

@@ -14,7 +14,9 @@ Id written_loss(std::string_view function) {
   const bool is_each =
       function.starts_with(kBegin) && function.ends_with(kEnd) && function.size() > kBegin.size() + kEnd.size();
   if (!is_each) return find(Space::Written, function);
-  return find(Space::Values, function.substr(kBegin.size(), function.size() - kBegin.size() - kEnd.size()));
+  const std::string_view loss = function.substr(kBegin.size(), function.size() - kBegin.size() - kEnd.size());
+  const Id own = find(Space::Values, loss);
+  return own != Id::None ? own : find(Space::Written, loss);
 }
 
 }  // namespace ltr::library

@@ -113,6 +113,7 @@ struct Function {
   bool takes_probs = false;
   bool gives_each = false;
   std::array<Id, 3> refuses = {};
+  uint8_t signs_at = 0;
   bool is_of_batch = false;
   std::string_view sign;
   Cost cost;

@@ -4,6 +4,7 @@
 
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/expressions.h"
+#include "dsl/check/library/library_call.h"
 #include "dsl/check/walk.h"
 #include "dsl/diagnostics/suggest.h"
 #include "runtime/tables/ranges.h"
@@ -66,6 +67,7 @@ struct Ranges {
           expr.type.kind == Kind::CallbackValue ? diagnostics::advice_of_argument(call->name, arg.name) : std::nullopt;
       check_value(arg.name, cx.at(arg.value), paths_of(*call, expr.type.kind, arg.name), advice);
       check_text(*call, arg.name, cx.at(arg.value));
+      if (call->op == library::Id::Ema && arg.name == "decay") check_average(cx.at(arg.value));
     }
     for_each_child(expr, [&](ExprId child) { check(cx.at(child)); });
   }
@@ -75,6 +77,15 @@ struct Ranges {
       check_value(name, value, {"optimizer." + name});
       check(value);
     }
+  }
+
+  /// W0427 of the callback `Ema`.
+  void check_average(const ExprView& written) {
+    if (written.span.is_empty()) return;  // a default of the library
+    const Wired value = wired(written);
+    const Span place = value.given.is_empty() ? written.span : value.given;
+    if (const auto decay = evaluate(value.expr, cx.program))
+      check_kept(decay->real, place, "the average", "the weights", cx);
   }
 
   /// What names files of the run, or a server.

@@ -380,16 +380,8 @@ Expr check_ema_update(CallSite& site) {
     scope.cx.report(std::move(diagnostic));
     return error_at(site.span);
   }
-  // A decay of 0 copies; below a half it is mostly what is left of it.
-  if (const auto decay = evaluate(args[2], scope.cx.program); decay && decay->real > 0 && decay->real < 0.5) {
-    char kept[32], meant[32];
-    std::snprintf(kept, sizeof kept, "%.3g %%", 100 * decay->real);
-    std::snprintf(meant, sizeof meant, "%.6g", 1 - decay->real);
-    scope.cx.report(
-        diag::short_average(args[2].span, kept)
-            .note("`decay` is what is kept of the target, and near to 1")
-            .help("where {} is what is taken of the source, it is `{}`", scope.cx.source_text(args[2].span), meant));
-  }
+  if (const auto decay = evaluate(args[2], scope.cx.program))
+    check_kept(decay->real, args[2].span, "the target", "the source", scope.cx);
   if (scope.place != Place::Step && scope.place != Place::Hook && scope.place != Place::Test) {
     scope.cx.report(diag::wrong_place(site.span, "`ema_update` stands in steps and hooks"));
     return error_at(site.span);
@@ -398,6 +390,17 @@ Expr check_ema_update(CallSite& site) {
 }
 
 }  // namespace
+
+// A decay of 0 copies; below a half it is mostly what is left of it.
+void check_kept(double decay, Span span, const char* target, const char* source, Context& cx) {
+  if (decay <= 0 || decay >= 0.5) return;
+  char kept[32], meant[32];
+  std::snprintf(kept, sizeof kept, "%.3g %%", 100 * decay);
+  std::snprintf(meant, sizeof meant, "%.6g", 1 - decay);
+  cx.report(diag::short_average(span, kept)
+                .note("`decay` is what is kept of {}, and near to 1", target)
+                .help("where {} is what is taken of {}, it is `{}`", cx.source_text(span), source, meant));
+}
 
 std::optional<Expr> check_builtin(const std::string& name, CallSite& site) {
   const library::Id op = library::find(library::Space::Values, name);

@@ -16,6 +16,8 @@ std::optional<Expr> call_for_each(const Symbol& symbol, CallSite& site);
 /// Words that are functions in some places only: `metric(val.loss)`, `stop(…)`, `close(a, b, tol)`,
 /// `floor(a / b)`.
 std::optional<Expr> check_builtin(const std::string& name, CallSite& site);
+/// W0427: what an average keeps of itself, `target`, each time.
+void check_kept(double decay, Span span, const char* target, const char* source, Context& cx);
 /// A stream source or stage, typed by its rule; nothing if `name` is neither.
 std::optional<Expr> check_stream_call(const std::string& name, CallSite& site);
 /// A method of text, or of a list of texts; nothing if `name` is none.
