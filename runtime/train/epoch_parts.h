@@ -20,9 +20,7 @@ class EpochParts {
     if (period.kind != Value::Kind::Epochs || period.real == std::floor(period.real)) return std::nullopt;
     return EpochParts(period.real, std::move(updates));
   }
-  static Option<EpochParts> of(const Value& period, const Windows& windows) {
-    return of(period, updates_of(windows));
-  }
+  static Option<EpochParts> of(const Value& period, const Windows& windows) { return of(period, updates_of(windows)); }
   static Updates updates_of(const Windows& windows) {
     return [&windows](double epochs) { return windows.updates(epochs); };
   }
