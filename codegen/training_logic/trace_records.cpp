@@ -118,16 +118,19 @@ void Trace::take_places(const ir::Op& op, const Operands& operands, Value& value
   if (operands.empty() || op.results.empty()) return;
   const Value& first = *operands[0];
   const auto type_of = [&](size_t i) -> const ir::Type& { return frame.function->values[op.operands[i]].type; };
+  // What is true or false is no number.
+  const bool gives_bool = frame.function->values[op.results[0]].type.element == ir::Element::Bool;
   if (function.rearranges && op.function != Id::Cat && op.function != Id::Stack) {
     value.is_field = first.is_field;
     value.is_counted = first.is_counted && op.function != Id::Flip;
-    value.is_zero_or_one = first.is_zero_or_one || (op.function == Id::To && type_of(0).element == ir::Element::Bool);
+    value.is_zero_or_one =
+        !gives_bool && (first.is_zero_or_one || (op.function == Id::To && type_of(0).element == ir::Element::Bool));
     const bool is_kept =
         !is_of_pairs(first.places) || keeps_pairs(op.function, type_of(0), frame.function->values[op.results[0]].type);
     if (is_kept) value.places = first.places;
   }
   if ((op.function == Id::Tril || op.function == Id::Triu) && first.is_ones) {
-    value.is_zero_or_one = true;
+    value.is_zero_or_one = !gives_bool;
     value.places = places_of_triangle(op.function, operands);
   }
   if (op.function == Id::LogicalNot) value.places = turned(first.places);

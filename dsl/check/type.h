@@ -90,7 +90,8 @@ struct Type {
   bool has_vocab = false;            ///< Stream: of characters, whose number is known at start
   bool gives_each = false;           ///< Metric: built with `average = none`, it gives what `compute_each` says
   DeclIndex decl = 0;                ///< Block, Model, Data, Metric
-  std::string name;                  ///< Block, Model, Data, Metric, Function: for messages
+  std::string name;                  ///< Block, Model, Data, Metric: for messages; Function: which one `module` has
+  std::optional<uint32_t> module;    ///< Function: that declares it, or what it is imported from
   std::vector<std::pair<AtomId, Polynomial>> arguments;  ///< Block …: its int parameters at this instance
 
   bool is_error() const { return kind == Kind::Error; }
@@ -140,7 +141,9 @@ inline Type Type::list_of(Type element) {
 inline bool Type::operator==(const Type& other) const {
   return kind == other.kind && element == other.element && dims == other.dims && fields == other.fields &&
          choices == other.choices && value == other.value && uniform == other.uniform && decl == other.decl &&
-         arguments == other.arguments && gives_each == other.gives_each;
+         arguments == other.arguments && gives_each == other.gives_each &&
+         // Which function it is stands in its type alone.
+         (kind != Kind::Function || (name == other.name && module == other.module));
 }
 
 const char* to_text(Element element);

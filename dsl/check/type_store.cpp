@@ -14,6 +14,7 @@ class TypeHasher : public Hasher {
         size_t(type.has_vocab));
     add(type.decl);
     add(type.name);
+    add(type.module.value_or(UINT32_MAX));
     for (const Dim& dim : type.dims) {
       add(dim.group);
       add(dim.size);
@@ -33,7 +34,8 @@ class TypeHasher : public Hasher {
 
 /// `==` leaves out what only messages read.
 bool is_same(const Type& left, const Type& right) {
-  if (!(left == right) || left.name != right.name || left.has_vocab != right.has_vocab) return false;
+  if (!(left == right) || left.name != right.name || left.module != right.module || left.has_vocab != right.has_vocab)
+    return false;
   for (size_t i = 0; i < left.fields.size(); ++i) {
     if (!is_same(left.fields[i].type, right.fields[i].type)) return false;
   }

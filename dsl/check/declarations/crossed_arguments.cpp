@@ -27,6 +27,18 @@ std::string_view name_given(const ast::Expr& expr) {
   return {};
 }
 
+/// The part of `seen.price.std` that has the name of a param, if need be in the plural; empty if none has. One letter says nothing.
+std::string_view name_like(const ast::Expr& expr, const std::string& param) {
+  if (param.size() <= 1) return {};
+  const auto* field = expr.get<ast::Field>();
+  for (const std::string_view name :
+       {name_given(expr), field != nullptr ? name_given(*field->base) : std::string_view()}) {
+    const bool is_plural = field != nullptr && name.size() > 1 && param == std::string(name) + "s";
+    if (name == param || is_plural) return name;
+  }
+  return {};
+}
+
 /// The call that is all that a function does, if it is that.
 const ast::Call* call_passed_on(const ast::Fn& fn) {
   if (fn.value) return fn.value->get<ast::Call>();
@@ -128,10 +140,14 @@ class Calls {
   }
 };
 
-/// Whether the argument at `at` has the name of the param at `param`. One letter says nothing.
+/// Whether the argument at `at` has the name of the param at `param`.
 bool is_named(const PlacedCall& call, size_t at, size_t param) {
-  const std::string& name = (*call.params)[param].name;
-  return name.size() > 1 && name_given(*call.given[at]) == name;
+  return !name_like(*call.given[at], (*call.params)[param].name).empty();
+}
+
+/// Whether the argument at `at` has the name of the param at `param`, and not of its own.
+bool strays(const PlacedCall& call, size_t at, size_t param) {
+  return is_named(call, at, param) && !is_named(call, at, at);
 }
 
 /// Whether a dim of a type is computed of the size.
@@ -175,7 +191,7 @@ bool is_plain_number(const Type& type) {
 bool are_crossed(const PlacedCall& call, size_t first, size_t second, const Program& program) {
   // The way back through layers has their sizes the other way round.
   if (call.built != nullptr && are_sizes(call, first, second, program)) return false;
-  const bool first_strays = is_named(call, first, second), second_strays = is_named(call, second, first);
+  const bool first_strays = strays(call, first, second), second_strays = strays(call, second, first);
   if (first_strays && second_strays) return true;
   if (!first_strays && !second_strays) return false;
   const std::string_view other = name_given(*call.given[first_strays ? second : first]);
@@ -185,11 +201,15 @@ bool are_crossed(const PlacedCall& call, size_t first, size_t second, const Prog
          is_plain_number((*call.params)[first].type) && is_plain_number((*call.params)[second].type);
 }
 
-/// What is called both ways is the same both ways, or is meant to be.
-bool is_called_straight(const std::vector<PlacedCall>& calls, const PlacedCall& call, size_t first, size_t second) {
+/// What is called with two values both ways is the same both ways, or is meant to be.
+bool is_called_straight(const std::vector<PlacedCall>& calls, const PlacedCall& call, size_t first, size_t second,
+                        const Context& cx) {
+  const auto is_same = [&](const ast::Expr* one, const ast::Expr* other) {
+    return cx.source_text(one->span) == cx.source_text(other->span);
+  };
   return std::ranges::any_of(calls, [&](const PlacedCall& other) {
-    return other.params == call.params && other.given.size() > second && is_named(other, first, first) &&
-           is_named(other, second, second);
+    return other.params == call.params && other.given.size() > second &&
+           is_same(other.given[first], call.given[second]) && is_same(other.given[second], call.given[first]);
   });
 }
 
@@ -198,12 +218,17 @@ void judge(Context& cx, const std::vector<PlacedCall>& calls) {
     if (call.is_passed_on) continue;
     for (size_t first = 0; first < call.given.size(); ++first) {
       for (size_t second = first + 1; second < call.given.size(); ++second) {
-        if (!are_crossed(call, first, second, cx.program) || is_called_straight(calls, call, first, second)) continue;
+        if (!are_crossed(call, first, second, cx.program) || is_called_straight(calls, call, first, second, cx))
+          continue;
         const ast::Expr &one = *call.given[first], &other = *call.given[second];
         const std::string left = cx.source_text(one.span), right = cx.source_text(other.span);
         const std::string &param = (*call.params)[first].name, &later = (*call.params)[second].name;
-        diagnostics::Diagnostic diagnostic = diag::crossed_arguments(one.span, std::string(name_given(one)), param,
-                                                                     std::string(name_given(other)), later);
+        const auto shown = [](const ast::Expr& given, const std::string& named) {
+          const std::string_view like = name_like(given, named);
+          return std::string(like.empty() ? name_given(given) : like);
+        };
+        diagnostics::Diagnostic diagnostic =
+            diag::crossed_arguments(one.span, shown(one, later), param, shown(other, param), later);
         diagnostic.label(other.span, "this is `{}` of `{}`", later, call.callee)
             .help("`{}` takes `{}` before `{}`: swap them, or say that it is meant: `{} = {}, {} = {}`", call.callee,
                   param, later, param, left, later, right)

@@ -1,5 +1,6 @@
 // W0419: `grad(y, x)` of a `y` that is computed without `x`.
 
+#include <algorithm>
 #include <set>
 
 #include "dsl/check/declarations/declarations.h"
@@ -65,6 +66,23 @@ bool is_new(const ExprView& expr) {
   return (op != nullptr && op->op != library::Id::Tracked) || expr.is<node::CallFn>() || expr.is<node::CallMethod>();
 }
 
+/// Whether a value is one that has a name already.
+bool is_there(const ExprView& value, const Program& program) {
+  const auto* op = value.get<node::Op>();
+  if (op != nullptr && op->op == library::Id::Tracked) return is_there(program.exprs[op->args[0]], program);
+  return value.is<node::Member>() || value.is<node::Local>();
+}
+
+/// Whether a line makes a local another name for what is there, `w = layer.weight`.
+bool is_other_name(LocalId local, const Body& body, const Program& program) {
+  return std::ranges::any_of(body, [&](const Stmt& stmt) {
+    const auto* let = stmt.get<stmt::Let>();
+    bool is_found = let != nullptr && let->local == local && is_there(program.exprs[let->value], program);
+    for_each_body(stmt, [&](const Body& inner) { is_found = is_found || is_other_name(local, inner, program); });
+    return is_found;
+  });
+}
+
 void look_at(const Body& body, const Fn& fn, Context& cx);
 
 void look_at(ExprId id, const Fn& fn, Context& cx) {
@@ -75,7 +93,7 @@ void look_at(ExprId id, const Fn& fn, Context& cx) {
   if (op == nullptr || op->op != library::Id::Grad || op->args.size() != 2) return;
   const ExprView& by = cx.at(op->args[1]);
   const auto* local = by.get<node::Local>();
-  if (local == nullptr && !is_new(by)) return;
+  if (local == nullptr ? !is_new(by) : is_other_name(local->local, fn.body, cx.program)) return;
   if (local != nullptr && Dependents(fn, local->local, cx.program).has(op->args[0])) return;
   const std::string of = cx.source_text(cx.at(op->args[0]).span), name = cx.source_text(by.span);
   diagnostics::Diagnostic diagnostic = diag::no_dependence(expr.span, of, name);

@@ -32,8 +32,8 @@ struct IdleSettings {
   void check_nan_limit() {
     const SettingValue* limit = find_setting(experiment.trainer, "nan_limit");
     const SettingValue* rule = find_setting(experiment.trainer, "nan");
-    const auto* word = rule != nullptr ? rule->value.get<node::StrConst>() : nullptr;
-    if (limit == nullptr || (rule != nullptr && (word == nullptr || word->text == "skip"))) return;
+    const std::string word = rule != nullptr ? text_of(rule->value) : "stop";
+    if (limit == nullptr || word.empty() || word == "skip") return;
     report(limit->span, "nan_limit", [&](diagnostics::Diagnostic& diagnostic) {
       diagnostic.note("it is the most batches in a row that `nan = skip` leaves out")
           .help("say `nan = skip`, or take it away");

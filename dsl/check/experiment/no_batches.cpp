@@ -7,10 +7,16 @@ namespace {
 
 void check_stream(Context& cx, const Experiment& experiment, const StreamDecl& stream) {
   const auto batches = batches_of(stream, experiment, cx);
-  if (!batches || !batches->drops_last || batches->records >= batches->size ||
-      is_reported(cx, diagnostics::Code::E0519, batches->size_span))
-    return;
+  if (!batches || is_reported(cx, diagnostics::Code::E0519, batches->size_span)) return;
   const std::string name = stream.role + (stream.name.empty() ? "" : "." + stream.name);
+  if (!batches->lost_windows.is_empty()) {
+    if (is_reported(cx, diagnostics::Code::E0519, batches->lost_windows)) return;
+    cx.report(diag::no_batch(batches->lost_windows, name, std::to_string(batches->size))
+                  .note("a window is longer than all that it slides over")
+                  .help("shorter windows, or more of the records for `{}`", name));
+    return;
+  }
+  if (!batches->drops_last || batches->records >= batches->size) return;
   cx.report(diag::no_batch(batches->size_span, name, std::to_string(batches->size))
                 .label(batches->drop_span, "what is less than a batch is dropped")
                 .note("it has {} records", batches->records)

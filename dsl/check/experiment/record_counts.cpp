@@ -20,6 +20,7 @@ struct Counter {
   const Experiment& experiment;
   const DataObject& data;
   mutable bool is_exact = true;  ///< nothing that was met may leave some out
+  mutable Span lost_windows;     ///< a `window` that is longer than what it slides over
 
   std::optional<HostValue> value(ExprId id) const {
     return evaluate(wire(cx.at(id), data.object, experiment.data_arguments, experiment, cx.program).expr, cx.program);
@@ -44,8 +45,17 @@ struct Counter {
     if (!all || op->op == Id::Shard) is_exact = false;
     if (op->op == Id::Take) return all && count(1) ? std::min(*all, *count(1)) : all ? all : count(1);
     if (op->op == Id::Skip) return all && count(1) ? std::optional(std::max<int64_t>(0, *all - *count(1))) : all;
+    if (op->op == Id::Window) return all ? windows_of(*all, count(1), count(2), stream.span) : std::nullopt;
     const bool keeps_all = op->op == Id::Shuffle || library::info(op->op).records == library::Records::Same;
     return keeps_all || op->op == Id::Shard ? all : std::nullopt;
+  }
+
+  std::optional<int64_t> windows_of(int64_t records, std::optional<int64_t> size, std::optional<int64_t> stride,
+                                    Span span) const {
+    if (!size || !stride || *size < 1 || *stride < 1) return std::nullopt;
+    if (records >= *size) return (records - *size) / *stride + 1;
+    lost_windows = span;
+    return 0;
   }
 
   /// One of the parts of a `split`: its share, rounded up.
@@ -84,6 +94,7 @@ std::optional<Batches> batches_of(const StreamDecl& stream, const Experiment& ex
                  size->whole,
                  drops->whole != 0,
                  counter.is_exact,
+                 counter.lost_windows,
                  cx.at(collate->args[1]).span,
                  cx.at(collate->args[2]).span};
 }

@@ -12,6 +12,7 @@ struct Batches {
   int64_t size = 0;     ///< of a batch
   bool drops_last = false;
   bool is_exact = false;  ///< `records` are all that there are
+  Span lost_windows;      ///< a `window` that is longer than what it slides over
   Span size_span;
   Span drop_span;
 

@@ -48,7 +48,7 @@ struct Schedules {
   void check_whole(const ExprView& expr) {
     if (const auto* call = expr.get<node::Call>()) {
       check_end(*call);
-      check_factor(*call);
+      check_factor(*call, expr.span);
       check_final(*call);
       check_decay(*call);
       check_parts(*call);
@@ -123,25 +123,31 @@ struct Schedules {
 
   /// W0421: a rate that grows with each epoch, or is as good as nothing long before the end. In steps a rate may grow on
   /// purpose, to see how far it may.
-  void check_factor(const node::Call& schedule) {
+  void check_factor(const node::Call& schedule, Span whole) {
     const bool is_each = schedule.op == library::Id::Exponential || schedule.op == library::Id::StepSchedule;
     if (!is_each && schedule.op != library::Id::Multistep) return;
     const Wired gamma = argument(schedule, "gamma"), every = argument(schedule, "every");
     const auto factor = evaluate(gamma.expr, cx.program);
     const auto* period = every.expr.get<node::Quantity>();
-    if (!factor || (is_each && period == nullptr) || is_reported(cx, diagnostics::Code::W0421, gamma.expr.span)) return;
-    const std::string name(library::info(schedule.op).name);
-    if (factor->real > 1 && (!is_each || period->measure == host::Measure::Epochs)) {
+    // Defaults stand nowhere in the program.
+    const Span place = gamma.expr.span.is_empty() ? whole : gamma.expr.span;
+    if (!factor || (is_each && period == nullptr) || is_reported(cx, diagnostics::Code::W0421, place)) return;
+    if (factor->real == 0) {
+      cx.report(
+          diag::runaway_rate(place, optimizer, "is 0 from its first change on")
+              .note("`gamma` is what is left of the rate each time, and what is trained behind that changes no weights")
+              .help("`0.1` leaves a tenth of it"));
+    } else if (factor->real > 1 && (!is_each || period->measure == host::Measure::Epochs)) {
       const std::string growth = percent_text(factor->real - 1);
       const std::string when = !is_each             ? "at each of these"
                                : period->value == 1 ? "in each epoch"
                                                     : "every " + count_text(period->value, period->measure);
-      cx.report(diag::runaway_rate(gamma.expr.span, optimizer, "grows by " + growth + " " + when)
+      cx.report(diag::runaway_rate(place, optimizer, "grows by " + growth + " " + when)
                     .note("`gamma` is what is left of the rate, and below 1")
                     .help("`{}` takes {} of it away each time", less_text(factor->real),
                           percent_text(1 - less(factor->real))));
     } else if (is_each && factor->real > 0 && factor->real < 1) {
-      check_fall(factor->real, *period, gamma.expr.span);
+      check_fall(factor->real, *period, place);
     }
   }
 

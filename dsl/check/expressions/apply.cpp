@@ -201,6 +201,10 @@ Expr apply_list(Expr list, std::vector<Given> given, Span span, Scope& scope) {
 
 }  // namespace
 
+const Symbol* named_function(const Type& type, const Scope& scope) {
+  return scope.cx.graph.find(type.module.value_or(scope.module), type.name);
+}
+
 bool report_lacking(ObjectInfo& metric, const std::string& fn, Span use, Context& cx) {
   if ((fn != "update" && fn != "compute") || metric.fns.contains(fn)) return false;
   // All its uses wait for it.
@@ -267,7 +271,7 @@ Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope) {
         const auto method = scope.owner->fns.find(callee.type.name);
         if (method != scope.owner->fns.end()) return call_fn(*method->second, self_expr(scope, callee.span), site);
       }
-      if (const Symbol* symbol = cx.graph.find(scope.module, callee.type.name)) return call_symbol(*symbol, site);
+      if (const Symbol* symbol = named_function(callee.type, scope)) return call_symbol(*symbol, site);
       break;
     }
     default: break;

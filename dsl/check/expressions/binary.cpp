@@ -189,8 +189,7 @@ void report_elements(const Sign& sign, const ExprView& left, const ExprView& rig
   const bool is_update = !op.is_comparison && cx.source_text(sign.op_span).ends_with("=");
   if (is_update && is_floating(left.type.element) && is_floating(right.type.element)) {
     const std::string code = cx.source_text(right.span);
-    diagnostic.help("convert the right side: `{}.to({})`", has_parts(code) ? "(" + code + ")" : code,
-                    to_text(left.type.element));
+    diagnostic.help("convert the right side: `{}.to({})`", as_base(code), to_text(left.type.element));
   } else {
     // What is computed goes on in the type of the policy, `float`.
     const Element meant = right.type.element == Element::Float ? Element::Float : left.type.element;

@@ -123,9 +123,12 @@ Expr check_if(const ast::Expr& expr, const ast::IfExpr& branch, Scope& scope) {
   if (condition.type.is_error() || then_value.type.is_error() || else_value.type.is_error()) return error_at(expr.span);
   std::optional<Type> type = merge(then_value.type, else_value.type, scope.cx);
   if (!type) {
-    scope.cx.report(diag::branches_differ(expr.span, scope.cx.text(then_value.type), scope.cx.text(else_value.type))
-                        .label(then_value.span, "{}", scope.cx.text(then_value.type))
-                        .label(else_value.span, "{}", scope.cx.text(else_value.type)));
+    const std::string one = scope.cx.text(then_value.type), other = scope.cx.text(else_value.type);
+    diagnostics::Diagnostic diagnostic = diag::branches_differ(expr.span, one, other);
+    diagnostic.label(then_value.span, "{}", one).label(else_value.span, "{}", other);
+    if (then_value.type.kind == Kind::Function && else_value.type.kind == Kind::Function)
+      diagnostic.help("a function may choose when it is called: `x => if … then {}(x) else {}(x)`", one, other);
+    scope.cx.report(std::move(diagnostic));
     return error_at(expr.span);
   }
   Context& cx = scope.cx;

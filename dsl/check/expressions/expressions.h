@@ -94,6 +94,8 @@ Expr check_call(const ast::Expr& expr, const ast::Call& call, Scope& scope, std:
 Expr check_pipe(const ast::Expr& expr, const ast::Pipe& pipe, Scope& scope);
 /// Reports a division of ints by `right` that is 0.
 bool divides_by_zero(const Expr& right, Span span, Scope& scope);
+/// The function of a program or of the library that a type of functions names; null of one that has no name.
+const Symbol* named_function(const Type& type, const Scope& scope);
 /// Calls a value: a block, a chain, a function.
 Expr apply(Expr callee, std::vector<Given> given, Span span, Scope& scope);
 /// A string, its parts in braces as values with their texts.

@@ -104,7 +104,8 @@ Expr check_symbol(const Symbol& symbol, Span span, Scope& scope) {
     case SymbolKind::Op: {
       const FnInfo& fn = fn_of(cx, symbol);
       Type type = Type::of(Kind::Function);
-      type.name = fn.name;
+      type.name = symbol.name;
+      type.module = symbol.module;
       return {std::move(type), span, node::FnValue{.fn = fn.index}};
     }
     case SymbolKind::Block:

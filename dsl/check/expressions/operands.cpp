@@ -23,12 +23,14 @@ bool report_function_operand(const Expr& left, const Expr& right, Scope& scope) 
   return true;
 }
 
-bool has_parts(const std::string& code) {
+std::string as_base(const std::string& code) {
   int depth = 0;
-  return std::ranges::any_of(code, [&](char one) {
-    depth += one == '(' || one == '[' || one == '{' ? 1 : one == ')' || one == ']' || one == '}' ? -1 : 0;
-    return depth == 0 && one == ' ';
-  });
+  const bool has_parts =
+      code.starts_with('-') || std::ranges::any_of(code, [&](char one) {
+        depth += one == '(' || one == '[' || one == '{' ? 1 : one == ')' || one == ']' || one == '}' ? -1 : 0;
+        return depth == 0 && one == ' ';
+      });
+  return has_parts ? "(" + code + ")" : code;
 }
 
 }  // namespace ltr::check

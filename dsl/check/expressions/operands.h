@@ -8,8 +8,8 @@ namespace ltr::check {
 
 /// E0313 of a function that is not called, `exp * 2`, where a value is meant. Whether there is one.
 bool report_function_operand(const Expr& left, const Expr& right, Scope& scope);
-/// Whether something stands outside of all brackets beside it, so that `.f()` behind it would be of the last part.
-bool has_parts(const std::string& code);
+/// Code as what `.f()` may stand behind: in brackets where that would be of its last part.
+std::string as_base(const std::string& code);
 /// Without the dim of one element, or with one more, where the two sides then agree; else how each meets each on purpose.
 void add_shape_cure(diagnostics::Diagnostic& diagnostic, const ExprView& longer, const ExprView& shorter, Context& cx);
 /// Where the dims of the shorter are the first of the longer, not the last: `[B, D]` and `[B]`. False if they are not.

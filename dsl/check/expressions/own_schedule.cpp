@@ -94,28 +94,34 @@ const ast::Fn* fn_of_model(const std::string& name, const Scope& scope) {
 std::optional<Expr> check_own_schedule(const ast::Expr& expr, Scope& scope) {
   Context& cx = scope.cx;
   const auto* call = expr.get<ast::Call>();
-  const auto* ref = call != nullptr ? call->callee->get<ast::NameRef>() : expr.get<ast::NameRef>();
-  if (ref == nullptr) return std::nullopt;
-  const Symbol* symbol = cx.graph.find(scope.module, ref->name.text);
-  const ast::Fn* of_model = symbol == nullptr ? fn_of_model(ref->name.text, scope) : nullptr;
-  if (of_model != nullptr && !cx.graph.schedules.contains(ref->name.text)) {
-    CallSite site{ref->name.text, ref->name.span, expr.span, {}, scope};
+  const std::optional<ast::Name> name = name_written(call != nullptr ? *call->callee : expr);
+  if (!name) return std::nullopt;
+  const Symbol* symbol = cx.graph.find(scope.module, name->text);
+  const ast::Fn* of_model = symbol == nullptr ? fn_of_model(name->text, scope) : nullptr;
+  if (of_model != nullptr && !cx.graph.schedules.contains(name->text)) {
+    CallSite site{name->text, name->span, expr.span, {}, scope};
     if (call != nullptr) site.given = given_of(*call);
     cx.report(
-        diag::wrong_schedule(ref->name.span, ref->name.text, "it is a function of `" + scope.owner->name + "`")
+        diag::wrong_schedule(name->span, name->text, "it is a function of `" + scope.owner->name + "`")
             .label(of_model->name.span, "declared here")
             .note("a rate follows from the update alone, whatever the model holds")
             .help("move `fn {}` out of the model, to the top of the file; what it needs of the model's parameters "
                   "are parameters of its own, behind the two ints",
-                  ref->name.text));
+                  name->text));
+    return ignore_arguments(site);
+  }
+  // That it could not be imported was said.
+  if (symbol != nullptr && symbol->kind == SymbolKind::Error) {
+    CallSite site{name->text, name->span, expr.span, {}, scope};
+    if (call != nullptr) site.given = given_of(*call);
     return ignore_arguments(site);
   }
   if (symbol == nullptr || symbol->fn == nullptr || cx.graph.modules[symbol->module].is_library) return std::nullopt;
   FnInfo& fn = fn_of(cx, *symbol);
   check_body_of(cx, fn);
-  CallSite site{fn.name, ref->name.span, expr.span, {}, scope};
+  CallSite site{fn.name, name->span, expr.span, {}, scope};
   if (call != nullptr) site.given = given_of(*call);
-  if (!check_form(fn, ref->name.span, cx)) return ignore_arguments(site);
+  if (!check_form(fn, name->span, cx)) return ignore_arguments(site);
   auto args = own_arguments(fn, site);
   if (!args) return error_at(expr.span);
   node::Call made{.name = fn.name, .op = library::Id::None, .args = std::move(*args), .fn = fn.index};

@@ -17,13 +17,13 @@ void add_shape_cure(diagnostics::Diagnostic& diagnostic, const ExprView& longer,
     std::vector<Dim> squeezed = many;
     squeezed.erase(squeezed.begin() + long(i));
     if (!many[i].size.is_one() || !agree(squeezed, few)) continue;
-    diagnostic.help("`{}.squeeze({})`", cx.source_text(longer.span), i);
+    diagnostic.help("`{}.squeeze({})`", as_base(cx.source_text(longer.span)), i);
     return;
   }
   std::vector<Dim> paired = few;
   while (paired.size() < many.size()) paired.insert(paired.begin(), Dim{Polynomial(1)});
   if (agree(many, paired)) {
-    std::string code = cx.source_text(shorter.span);
+    std::string code = as_base(cx.source_text(shorter.span));
     for (size_t i = few.size(); i < many.size(); ++i) code += ".unsqueeze(0)";
     diagnostic.help("if each is meant to meet each: `{}`", code);
   } else {
@@ -54,8 +54,7 @@ bool add_unsqueeze_cure(diagnostics::Diagnostic& diagnostic, const ExprView& lon
   const Context& cx = scope.cx;
   const std::vector<Dim>&many = longer.type.dims, &few = shorter.type.dims;
   if (few.empty() || few.size() >= many.size() || !std::equal(few.begin(), few.end(), many.begin())) return false;
-  std::string code = cx.source_text(shorter.span);
-  if (has_parts(code)) code = "(" + code + ")";
+  std::string code = as_base(cx.source_text(shorter.span));
   for (size_t i = few.size(); i < many.size(); ++i) code += ".unsqueeze(" + std::to_string(i) + ")";
   diagnostic.help("dims are aligned at the right; if these are the first: `{}`", code);
   const std::string reduction = few.size() + 1 == many.size() ? reduction_of(shorter, scope) : "";

@@ -17,6 +17,18 @@ std::optional<LocalId> outer_local(const std::string& name, const Scope& scope) 
 
 namespace {
 
+/// Writes sizes that are proven to be the declared ones as these: two halves of `D`, put together again, are `D`.
+void take_equal_sizes(Type& type, const Type& declared, Context& cx) {
+  if (!type.is_tensor() || !declared.is_tensor() || type.dims.size() != declared.dims.size()) return;
+  for (size_t i = 0; i < type.dims.size(); ++i) {
+    const Dim& kept = declared.dims[i];
+    Dim& own = type.dims[i];
+    if (own.group != 0 || kept.group != 0 || own.size == kept.size) continue;
+    const Polynomial left = with_facts(own.size, cx), right = with_facts(kept.size, cx);
+    if (left == right || are_same_size(left, right, cx)) own.size = kept.size;
+  }
+}
+
 /// Assigns to a variable of an enclosing body. A loop keeps its type; after a branch dims that
 /// differ are `?`.
 bool rejoin(LocalId local, Expr& value, bool is_updated, Scope& scope) {
@@ -52,6 +64,7 @@ bool rejoin(LocalId local, Expr& value, bool is_updated, Scope& scope) {
     return false;
   };
   if (value.type.is_error()) return lose();
+  take_equal_sizes(value.type, declared, cx);
   const auto merged = merge(declared, value.type, cx);
   if (!merged) {
     diagnostics::Diagnostic diagnostic = diag::branches_differ(value.span, cx.text(declared), cx.text(value.type));

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "dsl/check/expressions/operands.h"
 #include "dsl/check/types/types.h"
 
 namespace ltr::check {
@@ -92,8 +93,7 @@ void cure_text(diagnostics::Diagnostic& diagnostic, const ExprView& given, const
     diagnostic.help("no padding is `0`").fix(given.span, "0");
   } else if (wanted.kind == Kind::List && !wanted.fields.empty() && wanted.fields[0].type.kind == Kind::Str) {
     const std::string whole = cx.source_text(given.span);
-    const std::string as_one = given.is<node::Host>() ? "(" + whole + ")" : whole;
-    diagnostic.help("`{}.split()` cuts it into words, `[{}]` is a list of it alone", as_one, whole);
+    diagnostic.help("`{}.split()` cuts it into words, `[{}]` is a list of it alone", as_base(whole), whole);
   } else if (const auto advice = diagnostics::foreign_advice(text); advice && wanted.is_host_number()) {
     diagnostic.help("{}", std::string(*advice));
   }

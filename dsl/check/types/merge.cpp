@@ -75,7 +75,8 @@ std::optional<Type> merge(const Type& left, const Type& right, Context& cx) {
   if (left.is_host_number() && right.is_host_number() && left.kind != Kind::Bool && right.kind != Kind::Bool) {
     return Type::of(Kind::Float);
   }
-  if (left.kind != right.kind) return std::nullopt;
+  // Of two functions a run cannot choose one: which it is stands in the type.
+  if (left.kind != right.kind || left.kind == Kind::Function) return std::nullopt;
   if (left.is_tensor()) return merge_tensors(left, right, cx);
   const bool is_one_empty = left.fields.empty() || right.fields.empty();
   if (left.kind == Kind::List && !are_each_by_each(left, right) && (left.uniform != right.uniform || is_one_empty))

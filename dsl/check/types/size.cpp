@@ -1,5 +1,6 @@
 // Sizes that cannot be: below 0, or of a window that is larger than what it slides over.
 
+#include "dsl/check/expressions/operands.h"
 #include "dsl/check/expressions/origins.h"
 #include "dsl/check/types/types.h"
 
@@ -144,8 +145,7 @@ bool require_broadcast(const Requirement& requirement, const ExprView& given, Sp
   const bool is_of_samples = type.dims.size() >= 2 && type.dims.size() < onto.size() &&
                              type.dims.front().size == onto.front() && type.dims.back().size == onto.back();
   if (is_of_samples) {
-    std::string cure = cx.source_text(place);
-    if (cure.find(' ') != std::string::npos) cure = "(" + cure + ")";
+    std::string cure = as_base(cx.source_text(place));
     for (size_t i = type.dims.size(); i < onto.size(); ++i) cure += ".unsqueeze(1)";
     diagnostic.help("axes are counted from the last; one for each sample is `{}`", cure);
   } else {

@@ -77,8 +77,7 @@ FnInfo* map_function(const Given& given, const Type& stream, bool is_numbered, C
     const auto* named = value.get<node::FnValue>();
     if (named != nullptr && named->is_method && scope.owner != nullptr && scope.owner->fns.contains(value.type.name)) {
       fn = scope.owner->fns.at(value.type.name).get();
-    } else if (const Symbol* symbol = cx.graph.find(scope.module, value.type.name);
-               symbol != nullptr && symbol->fn != nullptr) {
+    } else if (const Symbol* symbol = named_function(value.type, scope); symbol != nullptr && symbol->fn != nullptr) {
       fn = &fn_of(cx, *symbol);
     }
   }
