@@ -94,7 +94,8 @@ void Trace::use_gradients(const ir::Op& op, OwnerId owner) {
     return;
   }
   if (const auto clipped = gradients_.clipped.find(owner); clipped != gradients_.clipped.end()) {
-    if (clears) findings.lost_clips.push_back({clipped->second, owner});
+    // In a branch another way may take them.
+    if (clears && unsure_ == 0) findings.lost_clips.push_back({clipped->second, owner});
     gradients_.clipped.erase(clipped);
   }
   gradients_.cleared[owner] = op.loc.span;
