@@ -162,7 +162,11 @@ void check_patience(Context& cx, const Experiment& experiment) {
     const auto watched = watched_series(*call, cx.program);
     const auto most = watched ? most_values(watched->series, experiment) : std::nullopt;
     const auto patience = std::ranges::find(call->args, "patience", &node::NamedArg::name);
-    if (!most || patience == call->args.end()) continue;
+    // Whoever ends training at a value may mean to wait for nothing else.
+    const bool ends_at_value = std::ranges::any_of(call->args, [&](const node::NamedArg& arg) {
+      return (arg.name == "threshold" || arg.name == "divergence") && !cx.at(arg.value).span.is_empty();
+    });
+    if (!most || ends_at_value || patience == call->args.end()) continue;
     const ExprView written = cx.at(patience->value);
     const auto* values = written.get<node::IntConst>();
     const bool is_told = written.span.is_empty() || is_reported(cx, diagnostics::Code::W0410, written.span);

@@ -25,7 +25,7 @@ std::optional<Batches> train_batches(Context& cx, const Experiment& experiment) 
 
 /// Whether each batch of an epoch is a step: nothing joins, shares or leaves out some.
 bool is_step_a_batch(const Experiment& experiment) {
-  constexpr const char* kOthers[] = {"accumulate", "global_batch", "limit_train", "overfit"};
+  constexpr const char* kOthers[] = {"accumulate", "global_batch", "limit_train", "overfit", "steps_per_epoch"};
   return experiment.topology.empty() && std::ranges::none_of(kOthers, [&](const char* setting) {
            return find_setting(experiment.trainer, setting) != nullptr;
          });

@@ -30,6 +30,9 @@ void report_scaled_twice(ast::BinaryOp op, Span sign, const ExprView& left, cons
   if (op != ast::BinaryOp::Divide || !is_255) return;
   const std::string maker = maker_of(left, scope);
   if (maker != library::info(library::Id::ToFloat).name && maker != library::info(library::Id::Normalize).name) return;
+  // Of other types than bytes the numbers stay as they are.
+  const auto* made = left.get<node::Op>();
+  if (made != nullptr && !made->args.empty() && scope.cx.at(made->args[0]).type.element != Element::U8) return;
   scope.cx.report(diag::scaled_twice(sign, maker)
                       .note("what it gives of `u8` lies between 0 and 1")
                       .help("leave the division out"));
