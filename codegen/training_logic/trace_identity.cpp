@@ -1,5 +1,6 @@
 // Which values are surely the same, although they are computed twice.
 #include <algorithm>
+#include <bit>
 
 #include "codegen/training_logic/trace.h"
 
@@ -10,7 +11,8 @@ using library::Draws;
 
 namespace {
 
-/// A hash over all that makes a value what it is. By 64 bits two different values of one program do not meet.
+/// A hash over all that makes a value what it is. By 64 bits two different values of one program do not meet; since nothing is
+/// compared behind it, it mixes more than the hashes of tables do.
 class Identity {
  public:
   Identity& add(uint64_t part) {

@@ -134,7 +134,8 @@ bool Trace::is_batch(ir::DimId dim, const Frame& frame) const {
   return false;
 }
 
-// Of a size that is written as a number. Samples are compared with each other on purpose where both axes are samples, and where each has one number, its share.
+// One number of an axis is meant where its size is written as 1. Samples are compared with each other on purpose where both axes are
+// samples, and where each has one number, its share.
 void Trace::look_at_axis(const ir::Op& op, const Frame& frame) {
   if ((op.function != Id::Softmax && op.function != Id::LogSoftmax) || op.operands.size() < 2) return;
   if (frame.function->is_library) return;

@@ -271,17 +271,15 @@ void RunSettings::call(const char* called, const Value& given) {
   }
   for (const Argument& argument : call.items) {
     const Str range = fmt::format("{}.{}.{}", section, name, argument.name);
-    const auto given_here = given_last.find(argument.name);
-    const Given* own = given_here != given_last.end() ? given_here->second : nullptr;
+    const auto last = given_last.find(argument.name);
+    const Given* own = last != given_last.end() ? last->second : nullptr;
     if (own == nullptr) check_range(range, range, argument.value, argument.location);
     // Addresses may hold secrets, and what lies in the folder of the run is in another one in each.
     const bool is_of_run = !run_dir_.empty() && argument.value.to_text().find(run_dir_) != Str::npos;
     if (Str(argument.type) == "receiver" || Str(argument.type) == "secret" || is_of_run) continue;
     const Str path = prefixes[index == 0 ? 0 : 1] + "." + argument.name;
-    if (own != nullptr)
-      record({path, argument.value, argument.type, own->from, own->at});
-    else
-      record({path, argument.value, argument.type, is_implied ? "default" : "experiment", ""});
+    const char* from = own != nullptr ? own->from : is_implied ? "default" : "experiment";
+    record({path, argument.value, argument.type, from, own != nullptr ? own->at : ""});
   }
   (section == "callbacks" ? callbacks_ : loggers_).push_back(std::move(call));
 }

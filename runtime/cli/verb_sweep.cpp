@@ -251,8 +251,9 @@ class Sweep {
   /// Takes the rounds that a run of the trial has recorded: a sweep that was killed has not heard of all of them, and who goes on
   /// behind a rung is not judged there again. False where one of them ends it.
   bool hear_recorded(const Str& folder, TrialRecord& record) {
+    if (!plan_.pruning) return true;
     const Str run = find_run(folder, start_.experiment->name, start_.run_name(), "last");
-    if (run.empty() || !plan_.pruning) return true;
+    if (run.empty()) return true;
     const Str names[] = {recorded_name(plan_.target), recorded_name(plan_.target, "_epoch")};
     std::ifstream rows(run + "/log.jsonl");
     for (Str line; std::getline(rows, line);) {

@@ -1,11 +1,11 @@
 #include "runtime/train/log_table.h"
-#include "runtime/tensor/dtype.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
 
+#include "runtime/tensor/dtype.h"
 #include "runtime/tensor/handle.h"
 #include "runtime/tensor/precision.h"
 #include "runtime/train/feed.h"

@@ -168,9 +168,9 @@ class Session : public Context {
   LeftOutRecords left_out;
 
  private:
-  /// The batch again, with nothing updated, logged or told.
   /// A backward pass of a step that is repeated: it ends with the first loss or gradient that is not finite.
   void repeat(const at::Tensor& of, const Optimizer* by, bool keep_graph);
+  /// The batch again, with nothing updated, logged or told.
   Error repeated(const Error& error, const StepInfo& info, const Batch& batch, size_t stream_index, uint64_t number);
   /// Whether the gradient of `loss` may be taken; R4001 if it is not finite and that ends the run at once.
   bool lets_loss(const at::Tensor& loss, const Optimizer* of, const Location& location);

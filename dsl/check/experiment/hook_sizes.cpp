@@ -24,6 +24,7 @@ std::vector<Expr> values_of(const ExprIds& ids, const Context& cx) {
 void check_hook_sizes(const Experiment& experiment, Scope& scope) {
   Context& cx = scope.cx;
   const ObjectInfo* model = find_object(cx, Kind::Model, experiment.model);
+  if (model == nullptr || model->is_damaged) return;
   for (const Expr& one : experiment.callbacks) {
     const auto* call = one.get<node::Call>();
     const auto listed = call == nullptr || call->op != library::Id::None
@@ -31,7 +32,7 @@ void check_hook_sizes(const Experiment& experiment, Scope& scope) {
                             : std::ranges::find(cx.program.callbacks, call->name, &Object::name);
     if (listed == cx.program.callbacks.end()) continue;
     const ObjectInfo* callback = find_object(cx, Kind::CallbackValue, uint32_t(listed - cx.program.callbacks.begin()));
-    if (callback == nullptr || callback->is_damaged || model == nullptr || model->is_damaged) continue;
+    if (callback == nullptr || callback->is_damaged) continue;
     Binding binding;
     if (listed->model == model->name) bind_all(model->params, values_of(experiment.model_arguments, cx), binding, cx);
     ExprIds ids;

@@ -19,15 +19,15 @@ struct Counter {
   Context& cx;
   const Experiment& experiment;
   const DataObject& data;
-  mutable bool is_exact = true;  ///< nothing that was met may leave some out
-  mutable Span lost_windows;     ///< a `window` that is longer than what it slides over
+  bool is_exact = true;  ///< nothing that was met may leave some out
+  Span lost_windows;     ///< a `window` that is longer than what it slides over
 
   std::optional<HostValue> value(ExprId id) const {
     return evaluate(wire(cx.at(id), data.object, experiment.data_arguments, experiment, cx.program).expr, cx.program);
   }
 
   /// How many records a stream delivers at most; nothing where it is not known, or none come to an end.
-  std::optional<int64_t> most(const ExprView& expr) const {
+  std::optional<int64_t> most(const ExprView& expr) {
     const ExprView stream = behind_lets(expr, data, cx.program);
     const auto input = input_of(stream, cx.program);
     const auto before = [&] { return input ? most(cx.at(*input)) : std::nullopt; };
@@ -51,7 +51,7 @@ struct Counter {
   }
 
   std::optional<int64_t> windows_of(int64_t records, std::optional<int64_t> size, std::optional<int64_t> stride,
-                                    Span span) const {
+                                    Span span) {
     if (!size || !stride || *size < 1 || *stride < 1) return std::nullopt;
     if (records >= *size) return (records - *size) / *stride + 1;
     lost_windows = span;
@@ -59,7 +59,7 @@ struct Counter {
   }
 
   /// One of the parts of a `split`: its share, rounded up.
-  std::optional<int64_t> of_part(const node::ListElement& part) const {
+  std::optional<int64_t> of_part(const node::ListElement& part) {
     const ExprView whole = behind_lets(cx.at(part.list), data, cx.program);
     const auto* split = whole.get<node::Op>();
     const auto index = value(part.index);
@@ -83,7 +83,7 @@ struct Counter {
 
 std::optional<Batches> batches_of(const StreamDecl& stream, const Experiment& experiment, Context& cx) {
   const DataObject& data = cx.program.datas[experiment.data];
-  const Counter counter{cx, experiment, data};
+  Counter counter{cx, experiment, data};
   const ExprView batches = behind_lets(stream.value, data, cx.program);
   const auto* collate = batches.get<node::Op>();
   if (collate == nullptr || collate->op != Id::Collate || collate->args.size() < 3) return std::nullopt;

@@ -140,6 +140,8 @@ bool are_weights_counted(const ObjectInfo& object, const Binding& binding, CallS
 
 /// W0429: a recurrent block has drop-out between its layers, and one layer has nothing behind it.
 void check_dropout_between_layers(const ObjectInfo& object, const std::vector<Expr>& args, Context& cx) {
+  // A block of the program may do otherwise with parameters of these names.
+  if (!cx.graph.modules[object.module].is_library) return;
   const auto given = [&](const char* name) -> const Expr* {
     const auto at = std::ranges::find(object.params, name, &ParamInfo::name);
     return at != object.params.end() ? &args[size_t(at - object.params.begin())] : nullptr;

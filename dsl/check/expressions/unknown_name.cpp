@@ -52,9 +52,9 @@ std::vector<std::string> names_for(const NameUse& use, const Scope& scope) {
       if (symbol == nullptr) others.insert(name);
     }
   }
-  for (const char* folder : {"callbacks/", "loggers/"}) {
-    for (const std::string& name : library.names(folder)) {
-      if (scope.place != Place::Experiment) others.insert(name);
+  if (scope.place != Place::Experiment) {
+    for (const char* folder : {"callbacks/", "loggers/"}) {
+      for (const std::string& name : library.names(folder)) others.insert(name);
     }
   }
   std::erase_if(names, [&](const std::string& name) { return others.contains(name); });
