@@ -22,17 +22,17 @@ class CheckpointListener : public Listener {
 
   void border(bool epoch_ended) override {
     const int64_t step = view_.at.global_step;
-    if (keeper_.may_leave_out() && costs_too_much()) return;
     if (!keeper_.is_due(step, view_.at.epoch, view_.times.train_s(), epoch_ended)) return;
+    if (keeper_.is_nan() && !std::exchange(has_warned_, true)) {
+      view_.request.progress.warning(
+          fmt::format("{} is nan at step {}: such a checkpoint is never the best", keeper_.monitor(), step));
+    }
+    if (keeper_.may_leave_out() && costs_too_much()) return keeper_.left_out();
     // What becomes of the one before decides what this one replaces.
     view_.saver.finish();
     const auto newest = [&](const Str& series) { return view_.logs.newest(series); };
     const Str name = keeper_.own_name(keeper_.name(step, view_.cx.epoch, newest), step, view_.saver.keepers());
     const CheckpointKeeper before = keeper_;
-    if (keeper_.is_nan() && !std::exchange(has_warned_, true)) {
-      view_.request.progress.warning(
-          fmt::format("{} is nan at step {}: such a checkpoint is never the best", keeper_.monitor(), step));
-    }
     keeper_.saved(name, step);
     view_.saver.want({name, keeper_.weights_only(), keeper_.is_async(), [this, before] { keeper_.missed(before); }});
   }

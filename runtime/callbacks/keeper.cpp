@@ -132,6 +132,13 @@ void CheckpointKeeper::saved(const Str& name, int64_t step) {
   if (int64_t(kept_.size()) > keep_) kept_.resize(size_t(keep_));
 }
 
+bool CheckpointKeeper::may_leave_out() const {
+  if (every_.kind != Value::Kind::None) return false;
+  if (monitor_.empty()) return keep_ == 1;
+  // One that is written behind training may fail yet, and then a value that is as good as none takes its place.
+  return !async_ && int64_t(kept_.size()) >= keep_ && !ranks_before({"", fresh_, 0}, kept_.back());
+}
+
 const CheckpointKeeper::Kept* CheckpointKeeper::best() const {
   return monitor_.empty() || kept_.empty() || std::isnan(kept_.front().value) ? nullptr : &kept_.front();
 }

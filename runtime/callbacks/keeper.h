@@ -26,8 +26,11 @@ class CheckpointKeeper {
   bool saves_on_failure() const { return on_failure_; }
   bool saves_last() const { return save_last_; }
   bool weights_only() const { return weights_only_; }
-  /// Whether it saves each epoch's end for nothing but a run that goes on from there: another one does as well.
-  bool may_leave_out() const { return monitor_.empty() && every_.kind == Value::Kind::None && keep_ == 1; }
+  /// Whether what is due is for nothing but a run that goes on from there: another one does as well. One that comes among the best,
+  /// or that `every` asks for, is for more.
+  bool may_leave_out() const;
+  /// It was due, and is left out.
+  void left_out() { has_fresh_ = false; }
   /// Whether training goes on while one is written.
   bool is_async() const { return async_; }
 

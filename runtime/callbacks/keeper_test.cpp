@@ -66,6 +66,39 @@ TEST_CASE("what is kept are the best ones, of equal ones the older, what is no n
   }
 }
 
+TEST_CASE("what would not come among the best, and nobody asked for, may be left out") {
+  const auto keeper = [](std::vector<Argument> arguments) {
+    return CheckpointKeeper(Value::call("Checkpoint", std::move(arguments), {}), true);
+  };
+  const auto may = [](CheckpointKeeper& keeper, int64_t step, double value) {
+    keeper.note_fresh(value);
+    REQUIRE(keeper.is_due(step, step, 0, true));
+    const bool may = keeper.may_leave_out();
+    may ? keeper.left_out() : keeper.saved("step" + std::to_string(step), step);
+    CHECK_FALSE(keeper.is_nan());  // its value is used up
+    return may;
+  };
+  const Argument monitor{"monitor", Value(Str("val.acc"))};
+  CheckpointKeeper two = keeper({monitor, {"keep", Value(int64_t(2))}});
+  CHECK_FALSE(may(two, 1, std::nan("")));
+  CHECK_FALSE(may(two, 2, 0.5));
+  CHECK_FALSE(may(two, 3, 0.4));
+  CHECK(may(two, 4, 0.4));  // of equal ones the older
+  CHECK(may(two, 5, std::nan("")));
+  CHECK_FALSE(may(two, 6, 0.45));
+  CHECK((two.keeps("step2") && two.keeps("step6") && !two.keeps("step3")));
+
+  CheckpointKeeper each = keeper({monitor, {"every", Value::epochs(1)}}),
+                   behind = keeper({monitor, {"async", Value(true)}});
+  for (CheckpointKeeper* one : {&each, &behind}) {
+    CHECK_FALSE(may(*one, 1, 0.5));
+    CHECK_FALSE(may(*one, 2, 0.4));
+  }
+  CheckpointKeeper newest = keeper({}), all = keeper({{"keep", Value::symbol("all")}});
+  CHECK(may(newest, 1, 0));
+  CHECK_FALSE(may(all, 1, 0));
+}
+
 TEST_CASE("a checkpoint that stays keeps its name: another one of the name has a number behind it") {
   const Value call =
       Value::call("Checkpoint", {{"monitor", Value(Str("val.acc"))}, {"filename", Value(Str("model"))}}, {});

@@ -77,10 +77,11 @@ with scratch() as name:
     result = run(program, "checkpoints", "nowhere", "--out", folder / "runs")
     check("no such run", result.returncode == 2 and "R2010" in result.stderr and "no run nowhere" in result.stderr, result.text)
 
-    # Epochs of 4 steps, a checkpoint each of which would be most of the run.
+    # Epochs of 4 steps, a checkpoint each of which would be most of the run. Those that are the best of what is monitored are for more.
     epochs = 400
-    for listed_one, is_each in (("", False), ("Checkpoint(every = 1 epoch)", True)):
-        text = source(model(), f"experiment short {{\n  data = Points()\n  model = Net()\n  trainer {{ epochs = {epochs} }}\n"
+    best_of = "Checkpoint(monitor = train.worse, mode = min{})".format
+    for listed_one, is_each in (("", False), (best_of(""), False), (best_of(", keep = all"), True), ("Checkpoint(every = 1 epoch)", True)):
+        text = source(model(more="    log worse = 0 - loss on epoch\n"), f"experiment short {{\n  data = Points()\n  model = Net()\n  trainer {{ epochs = {epochs} }}\n"
                       f"  callbacks {{ {listed_one} }}\n}}\n")
         (folder / "short.ltr").write_text(text)
         result = fit(build(folder / "short.ltr", folder), folder / "short-runs")
@@ -90,5 +91,8 @@ with scratch() as name:
         check(f"short epochs, {listed_one or 'none listed'}: {written} checkpoints",
               result.returncode == 0 and (written == epochs if is_each else 1 < written < epochs), result.text)
         last = (at / "checkpoints" / "last").readlink().name
-        check("the end has its own", last == f"step{4 * epochs:07}", last)
+        check("the end has its own", last.split("-")[0] == f"step{4 * epochs:07}", last)
+        if "monitor" in listed_one:
+            best = (at / "checkpoints" / "best").readlink().name
+            check("the best is there, written or not what followed", best.startswith("step0000004-"), best)
 finish()
