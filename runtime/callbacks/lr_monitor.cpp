@@ -25,14 +25,14 @@ class LrMonitor : public Listener {
 
  private:
   void add(Named& values) const {
-    // The rate that made this step: schedules read the number of steps before it.
+    // The rates that made this step: schedules read the number of steps before it.
     const int64_t t = std::max<int64_t>(view_.at.global_step - 1, 0);
     for (const auto& optimizer : view_.request.root.state().optimizers) {
       const auto groups = optimizer->group_numbers(t);
       for (const auto& group : groups) {
         const bool is_alone = groups.size() < 2;
         const Str name = is_alone ? optimizer->name() : fmt::format("{}/{}", optimizer->name(), group.pattern);
-        if (!is_alone) values.emplace_back("lr/" + name, group.rate);
+        if (!is_alone) values.emplace_back("lr/" + name, group.noted_rate);
         if (has_momentum_ && group.momentum) values.emplace_back("momentum/" + name, *group.momentum);
         if (has_weight_decay_) values.emplace_back("weight_decay/" + name, group.weight_decay);
       }

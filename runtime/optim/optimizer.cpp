@@ -234,11 +234,27 @@ double Optimizer::rate_of(const GroupState& group, int64_t t) const {
   return schedule != nullptr ? schedule->rate(t, group.rule->lr) : group.rule->lr;
 }
 
-double Optimizer::rate(int64_t t) const {
+const Optimizer::GroupState* Optimizer::first_group() const {
   for (const GroupState& group : groups_) {
-    if (group.pattern.empty() && group.rule) return rate_of(group, t);
+    if (group.pattern.empty() && group.rule) return &group;
   }
-  return groups_.empty() ? 0 : rate_of(groups_.front(), t);
+  return groups_.empty() ? nullptr : &groups_.front();
+}
+
+double Optimizer::rate(int64_t t) const {
+  const GroupState* first = first_group();
+  return first == nullptr ? 0 : rate_of(*first, t);
+}
+
+void Optimizer::note_rates(int64_t t) {
+  for (GroupState& group : groups_) {
+    if (group.rule) group.noted_rate = rate_of(group, t);
+  }
+}
+
+double Optimizer::noted_rate(int64_t t) const {
+  const GroupState* first = first_group();
+  return first == nullptr ? 0 : first->noted_rate.value_or(rate_of(*first, t));
 }
 
 void Optimizer::set_base_rate(double rate) {
@@ -271,8 +287,9 @@ std::vector<Optimizer::GroupNumbers> Optimizer::group_numbers(int64_t t) const {
   for (const GroupState& group : groups_) {
     if (group.weights.empty()) continue;
     const double* momentum = group.rule->momentum();
-    list.push_back({group.pattern.empty() ? "rest" : group.pattern, rate_of(group, t), group.rule->weight_decay,
-                    momentum != nullptr ? Option<double>(*momentum) : Option<double>()});
+    const double rate = rate_of(group, t);
+    list.push_back({group.pattern.empty() ? "rest" : group.pattern, rate, group.noted_rate.value_or(rate),
+                    group.rule->weight_decay, momentum != nullptr ? Option<double>(*momentum) : Option<double>()});
   }
   return list;
 }

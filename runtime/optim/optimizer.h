@@ -74,9 +74,14 @@ class Optimizer {
   void zero_grad();
   /// Rate of the first group, and what moves each group that has weights, at update `t`.
   double rate(int64_t t) const;
+  /// Keeps the rates of update `t`, which was made: callbacks and hooks may set those of the next one before it is recorded.
+  void note_rates(int64_t t);
+  /// The rate of the update that was noted last; before the first, that of update `t`.
+  double noted_rate(int64_t t) const;
   struct GroupNumbers {
     Str pattern;  ///< `rest` of the weights that no pattern names
     double rate;
+    double noted_rate;
     double weight_decay;
     Option<double> momentum;  ///< or β1, of the newest update
   };
@@ -128,6 +133,7 @@ class Optimizer {
     optim::TensorVec steps;
     std::vector<char> has_moved;    ///< weights whose state counts
     Option<double> own_rate;        ///< in place of what its schedule says
+    Option<double> noted_rate;
     Option<double> moved_momentum;  ///< what a schedule has made of it, which stays when the schedule is over
     std::vector<double> shares;     ///< of the rate, by weight
     bool is_even = true;            ///< all of them are 1
@@ -148,6 +154,8 @@ class Optimizer {
   static void divide(GroupState& group);
   static void step_parts(GroupState& group, double lr, const at::Tensor& blocked);
   double rate_of(const GroupState& group, int64_t t) const;
+  /// That of the weights which no pattern names, if there are any; null without groups.
+  const GroupState* first_group() const;
   /// Counts an update of the weights that have these `steps`.
   static void count(const optim::Rule& rule, const optim::TensorVec& steps, const at::Tensor& blocked);
   /// Counts an update and makes it.

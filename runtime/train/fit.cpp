@@ -141,20 +141,14 @@ bool Fit::run_window(int64_t batches_of_epoch) {
   cx_.global_step = at_.global_step;
   cx_.agreement.after_window();
   at_.ends_epoch = cx_.ends_epoch;
-  note_rates();
+  for (const auto& optimizer : request_.root.state().optimizers) optimizer->note_rates(at_.global_step - 1);
   const ProfilePart part("callbacks");
   cx_.listeners.each(kAfterWindow, [](Listener& one) { one.after_window(); });
   return true;
 }
 
-void Fit::note_rates() {
-  rates_.clear();
-  for (const auto& optimizer : request_.root.state().optimizers) rates_.push_back(optimizer->rate(at_.global_step - 1));
-}
-
 double Fit::last_rate(size_t optimizer) const {
-  if (optimizer < rates_.size()) return rates_[optimizer];
-  return request_.root.state().optimizers[optimizer]->rate(std::max<int64_t>(at_.global_step - 1, 0));
+  return request_.root.state().optimizers[optimizer]->noted_rate(std::max<int64_t>(at_.global_step - 1, 0));
 }
 
 void Fit::record_window() {

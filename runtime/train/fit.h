@@ -47,7 +47,6 @@ class Fit {
   bool round_is_due_in_epoch(int64_t batches_of_epoch);
   bool round_is_due_by_epoch(int64_t epochs_done) const;
   /// Notes the rate of the update that was made, before a callback sets that of the next one.
-  void note_rates();
   /// The rate of the last update; before the first, that of the first.
   double last_rate(size_t optimizer) const;
   bool is_recorded(int64_t step) const { return is_regular(step) || step == windows_->planned(); }
@@ -88,7 +87,6 @@ class Fit {
   std::optional<Profile> profile_;
   nlohmann::json manifest_;                   ///< of the checkpoint that the run goes on from
   std::map<Str, at::Tensor> opened_weights_;  ///< in it
-  std::vector<double> rates_;                 ///< of the last update, by optimizer
   double trained_s_ = 0;     ///< when the last checkpoint was there: what hooks of the end take is none of it
   int64_t shown_step_ = -1;  ///< whose values the bar has
 };

@@ -59,17 +59,20 @@ data Ones() {
 block Single() { weight w: float[] = zeros() }
 model Rates() {
   net = Single()
-  optimizer opt = SGD(net.weights, lr = 0.1)
+  other = Single()
+  optimizer opt = SGD([net.weights, other.weights], lr = 0.1) { group "other" { lr = 0.2 } }
   step train[B](x: float[B]) {
     before = stop_grad(net.w) * 1.0
-    minimize mean(net.w * x)
+    other_before = stop_grad(other.w) * 1.0
+    minimize mean((net.w + other.w) * x)
     log used = before - stop_grad(net.w)
+    log used_other = other_before - stop_grad(other.w)
   }
 }
 experiment rates {
   data = Ones(), model = Rates()
   trainer { epochs = 3, log_every = 1 }
-  callbacks { Swa(lr = 0.02, start = 0.3, anneal = 4 steps, strategy = linear) }
+  callbacks { Swa(lr = 0.02, start = 0.3, anneal = 4 steps, strategy = linear), LrMonitor() }
 }
 """
 
@@ -116,9 +119,10 @@ with scratch() as place:
     source.write_text(RATES)
     result = fit(build(source, folder), folder / "rates-runs")
     rows = [json.loads(line)["values"] for line in (newest(folder / "rates-runs") / "log.jsonl").read_text().splitlines() if '"metrics"' in line]
-    told = [(row["lr/opt"], row["train/used"]) for row in rows if "train/used" in row]
-    check("the rate of a row is that of its step", result.returncode == 0 and len(told) == 12 and told[-1][0] == 0.02
-          and all(abs(rate - used) < 1e-6 for rate, used in told), (told, result.text))
+    told = [row for row in rows if "train/used" in row]
+    check("the rate of a row is that of its step, of all groups", result.returncode == 0 and len(told) == 12 and told[-1]["lr/opt"] == 0.02
+          and all(row["lr/opt"] == row["lr/opt/rest"] and abs(row["lr/opt"] - row["train/used"]) < 1e-6
+                  and abs(row["lr/opt/other"] - row["train/used_other"]) < 1e-6 for row in told), (told, result.text))
 
     # `Ema` at the end of each epoch: float buffers are averaged like the weights, or are those of training; whole numbers always are.
     for name, call in {"average": "Ema(decay = 0.8, every = 9 steps)", "copy": "Ema(decay = 0.8, every = 9 steps, buffers = copy)"}.items():
