@@ -213,9 +213,15 @@ void check_records(const Findings& findings, Sink& sink) {
   }
   for (const PickedRows& one : findings.picked_rows) {
     if (!seen.insert(one.span).second) continue;
-    sink.report(diag::picked_rows(one.span, one.size)
-                    .note("a field is made for one record, and knows nothing of the others of its batch")
-                    .help("of each row the element that it names: `x.gather(1, i.unsqueeze(1)).squeeze(1)`"));
+    diagnostics::Diagnostic diagnostic =
+        one.is_of_each ? diag::picked_rows(one.span, "of each", one.size, " what all of them name")
+                       : diag::picked_rows(one.span, "some", one.size, " by what a field says");
+    if (one.is_of_each)
+      diagnostic.note("an index of an axis takes the same places of every row");
+    else
+      diagnostic.note("a field is made for one record, and knows nothing of the others of its batch");
+    sink.report(
+        std::move(diagnostic.help("of each row the element that it names: `x.gather(1, i.unsqueeze(1)).squeeze(1)`")));
   }
 }
 
@@ -258,8 +264,11 @@ void check_sides(const Findings& findings, Sink& sink) {
   std::set<Span> seen;
   for (const Sides& one : findings.sides) {
     if (!seen.insert(one.span).second) continue;
-    const std::string loss(library::info(one.loss).name);
-    if (!one.same.empty())
+    const std::string loss(one.metric.empty() ? std::string(library::info(one.loss).name) : one.metric);
+    if (one.same == "both terms")
+      sink.report(
+          diag::compared_to_itself(one.span, one.same, "+").note("`{}` of the same values is computed twice", loss));
+    else if (!one.same.empty())
       sink.report(diag::compared_to_itself(one.span, one.same, loss).note("it says nothing about what is wanted"));
     else
       sink.report(

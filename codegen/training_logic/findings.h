@@ -84,14 +84,16 @@ struct LostClip {
 /// Rows of a batch, taken by what a field says.
 struct PickedRows {
   Span span;
-  std::string size;  ///< how many they are, as the program calls it
+  std::string size;         ///< how many they are, as the program calls it
+  bool is_of_each = false;  ///< of each of them what all of them name
 };
 
 /// A loss whose sides are the same value, or stand in each other's place.
 struct Sides {
   Span span;
   library::Id loss = library::Id::None;
-  std::string same;  ///< which are the same; "" if they are exchanged
+  std::string same;         ///< which are the same; "" if they are exchanged
+  std::string metric = {};  ///< that is given them, in place of a loss
 };
 
 /// `opt.step()` or `opt.clip_norm(x)` where the gradients were thrown away or used up.

@@ -225,7 +225,8 @@ void check_reached_weights(const Object& object, const Findings& findings, const
   const std::vector<std::string> found = find_unowned(weights);
   std::map<std::string, diagnostics::Diagnostic> told;  // by optimizer: one cut may be why of all
   for (const std::string& path : found) {
-    const std::string named = shown_path(path);
+    // Of the elements of a list a part of each, or all.
+    const std::string named = path.find(".*.") != std::string::npos ? code_of(path) : shown_path(path);
     const auto weight = std::find_if(heap.weights.begin(), heap.weights.end(), [&](const Weight& one) {
       return one.owner != 0 && std::any_of(one.places.begin(), one.places.end(), [&](const Scope& place) {
                return Scope{object.scope.root, path}.holds(place);

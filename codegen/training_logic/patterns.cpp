@@ -43,14 +43,19 @@ const std::string* taken_before(const Pattern& pattern, const WeightUse& use, co
   return first == &pattern ? nullptr : &first->text;
 }
 
-/// E0309: an `init` of matrices begins no weight of one dim; of rules that choose a weight the last counts.
+/// Whether an `init` begins the weight: of rules that choose it the last counts.
+bool begins(const Pattern& pattern, const WeightUse& one, const Findings& findings, const Heap& heap) {
+  const auto last = std::find_if(findings.patterns.rbegin(), findings.patterns.rend(), [&](const Pattern& other) {
+    return other.is_init && other.of == pattern.of && chooses(other, one, heap);
+  });
+  return last != findings.patterns.rend() && &*last == &pattern;
+}
+
+/// E0309: an `init` of matrices begins no weight of one dim.
 void check_begun(const Findings& findings, const Pattern& pattern, const Heap& heap, Sink& sink) {
   if (pattern.begins_matrices.empty()) return;
   const auto flat = std::find_if(pattern.weights.begin(), pattern.weights.end(), [&](const WeightUse& one) {
-    const auto last = std::find_if(findings.patterns.rbegin(), findings.patterns.rend(), [&](const Pattern& other) {
-      return other.is_init && other.of == pattern.of && chooses(other, one, heap);
-    });
-    return heap.weights[one.weight].rank < 2 && last != findings.patterns.rend() && &*last == &pattern;
+    return heap.weights[one.weight].rank < 2 && begins(pattern, one, findings, heap);
   });
   if (flat == pattern.weights.end()) return;
   const Weight& weight = heap.weights[flat->weight];
@@ -68,7 +73,9 @@ std::vector<std::string> names_for(const Pattern& pattern, const Heap& heap) {
     for (const Scope& place : heap.weights[use.weight].places) {
       names.push_back(weight_name(place.path));
       const size_t dot = names.back().rfind('.');
-      if (pattern.text.starts_with("*.") && dot != std::string::npos) names.push_back("*" + names.back().substr(dot));
+      // `*.wieght` means the weight of any; `*.bn3.weight` that of one which is not there.
+      const bool is_of_any = pattern.text.starts_with("*.") && pattern.text.find('.', 2) == std::string::npos;
+      if (is_of_any && dot != std::string::npos) names.push_back("*" + names.back().substr(dot));
       if (!pattern.is_init && use.scope.holds(place) && place.path.size() > use.scope.path.size())
         names.push_back(use.scope.name_of(place));
     }

@@ -415,7 +415,10 @@ bool Trace::op(const ir::Op& op, Frame& frame) {
   }
   Known value = value_of(op, frame);
   if (value->identity == 0 && !value->constant) {
-    if (const uint64_t identity = identity_of(op, frame)) {
+    // What was drawn is one value, however often it is read.
+    const bool is_drawn = op.kind == OpKind::CallOp && library::info(op.function).draws != library::Draws::Never;
+    const uint64_t known = identity_of(op, frame);
+    if (const uint64_t identity = known == 0 && is_drawn ? new_identity() : known) {
       Value named = *value;
       named.identity = identity;
       value = new Value(std::move(named));

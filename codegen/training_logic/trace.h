@@ -83,6 +83,10 @@ class Trace {
   Value host(const ir::Op& op, Frame& frame);
   Value library(const ir::Op& op, Frame& frame);
   void look_at_sides(library::Id loss, const ir::Op& op, const Frame& frame);
+  /// A metric that is given one value twice.
+  void look_at_sides(const ir::Op& op, const ir::Function& update, const Frame& frame);
+  /// A loss that is computed twice, and added to itself.
+  void look_at_terms(const ir::Op& op, const Frame& frame);
   void look_at_average(const ir::Op& op, const Value& target, const Value& source, const Frame& frame);
   void look_at_activation(library::Id taker, const ir::Op& op, Frame& frame);
   /// Whether the second of what is compared is a logarithm of probabilities, where the first should be.

@@ -89,7 +89,7 @@ void Trace::look_at_sides(Id loss, const ir::Op& op, const Frame& frame) {
   const auto are_same = [&](size_t i, size_t k) {
     const Value &left = use(op.operands[i], frame), &right = use(op.operands[k], frame);
     const bool is_one = op.operands[i] == op.operands[k] || (left.identity != 0 && left.identity == right.identity);
-    return is_one && !(left.paths.empty() && right.paths.empty());
+    return is_one && left.varies;
   };
   const bool are_three = loss == Id::TripletLoss && op.operands.size() > 2;
   const char* same = are_same(0, 1)                ? (are_three ? "anchor and positive" : "both sides")
@@ -101,10 +101,30 @@ void Trace::look_at_sides(Id loss, const ir::Op& op, const Frame& frame) {
     return;
   }
   // Two distributions may be compared either way; what is true or not has its place.
-  if (!library::info(loss).takes_scores() && !library::info(loss).takes_probs) return;
+  const library::Function& taker = library::info(loss);
+  const bool has_places = taker.takes_scores() || taker.takes_probs || taker.signs_at == 1 || loss == Id::PoissonLoss;
+  if (!has_places) return;
   const Value &predicted = use(op.operands[0], frame), &wanted = use(op.operands[1], frame);
   const bool is_known = !predicted.is_unknown && predicted.varies && predicted.paths.empty() && predicted.cuts.empty();
   if (is_known && !wanted.paths.empty()) findings.sides.push_back({user_span(op, frame), loss, ""});
+}
+
+void Trace::look_at_sides(const ir::Op& op, const ir::Function& update, const Frame& frame) {
+  constexpr size_t kFirst = 1;  // behind the metric
+  if (frame.function->is_library || !update.is_library || op.operands.size() != kFirst + 2) return;
+  const Value &left = use(op.operands[kFirst], frame), &right = use(op.operands[kFirst + 1], frame);
+  const bool is_one = op.operands[kFirst] == op.operands[kFirst + 1] ||
+                      (left.identity != 0 && left.identity == right.identity && !left.is_unknown);
+  if (is_one) findings.sides.push_back({user_span(op, frame), Id::None, "both sides", std::string(update.owner)});
+}
+
+// Who adds a name to itself means twice its value.
+void Trace::look_at_terms(const ir::Op& op, const Frame& frame) {
+  if (frame.function->is_library || op.operands[0] == op.operands[1]) return;
+  const Value &left = use(op.operands[0], frame), &right = use(op.operands[1], frame);
+  const bool is_one = left.identity != 0 && left.identity == right.identity;
+  if (!is_one || left.loss == Id::None || right.loss == Id::None || left.paths.empty()) return;
+  findings.sides.push_back({user_span(op, frame), left.loss, "both terms"});
 }
 
 // All that a step is given begins with the axis of its samples; what it calls has a name of its own for their number.
@@ -233,7 +253,9 @@ void Trace::take_sign(const ir::Op& op, const Operands& operands, Value& value, 
   // of the batch.
   if (op.function == Id::Sub && operands.size() == 2 && operands[0]->loss != operands[1]->loss) {
     const bool are_losses = operands[0]->loss != Id::None && operands[1]->loss != Id::None;
-    if (are_losses && operands[1]->is_of_target && !operands[0]->negated && !operands[1]->negated) {
+    // `1 - dice(…)` of what is a loss already.
+    const bool is_rest = number_of(*operands[0]).has_value();
+    if ((are_losses || is_rest) && operands[1]->is_of_target && !operands[0]->negated && !operands[1]->negated) {
       take(1);
       turn(1);
       value.negated = written_span(op, 1, frame);

@@ -35,7 +35,9 @@ bool is_comparison(Id function) {
 bool is_lost_share(const Value& term, const Value& other) {
   if (!term.is_share) return false;
   return std::ranges::any_of(term.cuts, [&](const auto& cut) {
-    return cut.first != 0 && cut.second.by == "`no_grad`" &&
+    // What is stopped inside of a loss is a side of it, where a whole term may be stopped on purpose.
+    const bool is_within = cut.second.by == "`no_grad`" || (cut.second.by == "`stop_grad`" && term.loss != Id::None);
+    return cut.first != 0 && is_within &&
            std::ranges::any_of(other.paths, [&](const auto& path) { return path.first.to.owner == cut.first; });
   });
 }
@@ -282,6 +284,7 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
   take_sign(op, operands, value, frame);
   take_records(op, operands, value, frame);
   const bool is_sum = op.function == Id::Add || op.function == Id::Sub;
+  if (op.function == Id::Add && operands.size() == 2) look_at_terms(op, frame);
   if (is_sum && operands.size() == 2) {
     for (size_t i = 0; i < 2; ++i) {
       const Value &term = *operands[i], &other = *operands[1 - i];
@@ -291,7 +294,7 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
       if (!is_meant) {
         value.lost_term = Cut{written_span(op, i, frame), term.cuts.begin()->second.by, false};
       } else if (is_lost_share(term, other)) {
-        value.lost_term = Cut{written_span(op, i, frame), "`no_grad`", true};
+        value.lost_term = Cut{written_span(op, i, frame), term.cuts.begin()->second.by, true};
       }
     }
   }
@@ -316,6 +319,7 @@ void Trace::called_metric(const ir::Op& op, Frame& frame) {
     if (update == nullptr || made == nullptr) continue;
     arguments[0] = *made;
     look_at_scores(op, *update, **made, frame);
+    look_at_sides(op, *update, frame);
     call(*update, arguments, &frame, &op);
   }
 }

@@ -226,9 +226,17 @@ void Trace::look_at_mask(const std::string& name, const ir::Op& op, size_t opera
 // A field is made for one record, and knows nothing of those that come into its batch.
 void Trace::look_at_rows(const ir::Op& op, const Operands& operands, const Frame& frame) {
   const bool picks = op.function == Id::Gather || op.function == Id::IndexSelect || op.function == Id::IndexTensor;
-  if (!picks || operands.size() < 3 || frame.function->is_library || !operands[2]->is_field) return;
+  if (!picks || operands.size() < 3 || frame.function->is_library) return;
   const std::vector<ir::DimId>& dims = frame.function->values[op.operands[0]].type.dims;
   const int64_t* axis = operands[1]->constant ? std::get_if<int64_t>(&*operands[1]->constant) : nullptr;
+  // `scores[:, label]`: the columns that all labels name, of every row.
+  const std::vector<ir::DimId>& places = frame.function->values[op.operands[2]].type.dims;
+  if (op.function == Id::IndexTensor && axis != nullptr && *axis > 0 && !dims.empty() && places.size() == 1 &&
+      places[0] == dims[0] && is_batch(dims[0], frame)) {
+    findings.picked_rows.push_back({user_span(op, frame), to_text(dims[0], module_.dims), true});
+    return;
+  }
+  if (!operands[2]->is_field) return;
   const bool is_first = axis != nullptr && (*axis == 0 || *axis == -int64_t(dims.size()));
   if (!is_first || dims.empty() || !is_batch(dims[0], frame)) return;
   findings.picked_rows.push_back({user_span(op, frame), to_text(dims[0], module_.dims)});

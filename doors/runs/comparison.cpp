@@ -104,9 +104,24 @@ std::string duration_text(double seconds) {
 
 std::optional<double> seconds_of(const Run& run) {
   if (run.events.empty()) return std::nullopt;
-  double last = run.events.back().time;
-  for (const Series& one : run.series) last = std::max(last, one.points.back().time);
-  return last - run.events.front().time;
+  // Each process that went on with the run counts from its own begin: what lies between them is a pause.
+  std::map<double, double> spans;  // begin to end
+  const auto take = [&](double time) {
+    const auto next = spans.upper_bound(time);
+    if (next == spans.begin()) return;
+    double& end = std::prev(next)->second;
+    end = std::max(end, time);
+  };
+  for (const RunEvent& one : run.events) {
+    if (one.begins() || spans.empty()) spans.emplace(one.time, one.time);
+  }
+  for (const RunEvent& one : run.events) take(one.time);
+  for (const Series& one : run.series) {
+    for (const Point& point : one.points) take(point.time);
+  }
+  double seconds = 0;
+  for (const auto& [begin, end] : spans) seconds += end - begin;
+  return seconds;
 }
 
 Comparison compare_runs(std::span<const Run> runs) {

@@ -112,8 +112,10 @@ void MlflowUpload::begin() {
 void MlflowUpload::send_all() {
   begin();
   const std::string run_id = remote_.at("run_id");
-  while (true) {
-    const Part part = read_part(offset_);
+  // What comes while it is sent waits for the next time: a fast run would be sent line by line.
+  const uint64_t until = fs::exists(journal()) ? fs::file_size(journal()) : 0;
+  while (offset_ < until) {
+    const Part part = read_part(offset_, until);
     if (part.end == offset_) return;
     unless_refused(std::to_string(part.metrics.size()) + " values", [&] { server_.log_metrics(run_id, part.metrics); });
     if (!part.event.is_null()) send_event(part.event, part.end == fs::file_size(journal()));

@@ -1,5 +1,9 @@
 #include "doors/runs/run.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -47,7 +51,7 @@ void take_line(const nlohmann::json& line, Recorded& recorded, JournalPart& part
       recorded.points[name][step] = {step, line.value("epoch", int64_t(0)), time, number_of(value)};
   } else if (kind == "event") {
     RunEvent event{line.value("event", ""), step, time, ""};
-    if (event.name == "start") recorded.forget_behind(step);
+    if (event.begins()) recorded.forget_behind(step);
     nlohmann::json rest = line;
     for (const char* known : {"kind", "event", "step", "time"}) rest.erase(known);
     if (!rest.empty()) event.text = rest.dump();
@@ -65,6 +69,17 @@ void take_line(const nlohmann::json& line, Recorded& recorded, JournalPart& part
       for (const nlohmann::json& value : row) rows.back().push_back(number_of(value));
     }
     if (of_name.size() > kNewest) of_name.erase(of_name.begin());
+  }
+}
+
+/// What run.json says at the end of a run only: the best checkpoint, which its event names, and that there is nobody who will write it.
+void add_of_now(Run& run) {
+  if (run.about.value("status", "") == "running" && is_abandoned(run.folder)) run.about["status"] = "lost";
+  if (run.about.contains("best") && run.about["best"].is_object()) return;
+  for (const RunEvent& event : run.events) {
+    if (event.name != "checkpoint") continue;
+    const nlohmann::json facts = try_json(event.text);
+    if (facts.is_object() && facts.contains("best")) run.about["best"] = facts["best"];
   }
 }
 
@@ -194,8 +209,18 @@ Run read_run(const std::string& folder, bool with_pictures) {
     run.matrices = std::move(journal.matrices);
     run.journal_end = journal.end;
   }
+  add_of_now(run);
   if (with_pictures) read_pictures(run.folder, run);
   return run;
+}
+
+bool is_abandoned(const std::string& folder) {
+  const std::string path = folder + "/lock";
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (file < 0) return false;
+  const bool is_free = ::flock(file, LOCK_SH | LOCK_NB) == 0;
+  ::close(file);
+  return is_free;
 }
 
 }  // namespace ltr::doors

@@ -30,6 +30,9 @@ struct RunEvent {
   int64_t step = 0;
   double time = 0;
   std::string text;  ///< what else it says, as JSON; "" for nothing
+
+  /// Of a process that begins the run, or goes on with it from this step.
+  bool begins() const { return name == "start" || name == "resume"; }
 };
 
 /// An image that was logged, as PNG.
@@ -64,10 +67,10 @@ struct JournalPart {
 
 struct Run {
   std::string folder;
-  std::string name;            ///< `mnist/0007-baseline`
-  nlohmann::json about;        ///< run.json
-  nlohmann::json config;       ///< config.json: {"trainer.epochs": {"value": 5, "from": "flag", "at": "--epochs 5"}, …}
-  std::string summary;         ///< the table of `describe`
+  std::string name;       ///< `mnist/0007-baseline`
+  nlohmann::json about;   ///< run.json; `lost` is the status of a running one whose process is gone, `best` that of now
+  nlohmann::json config;  ///< config.json: {"trainer.epochs": {"value": 5, "from": "flag", "at": "--epochs 5"}, …}
+  std::string summary;    ///< the table of `describe`
   std::vector<Series> series;  ///< by name
   std::vector<RunEvent> events;
   std::vector<Picture> pictures;  ///< by name and step
@@ -89,6 +92,9 @@ Run read_run(const std::string& folder, bool with_pictures);
 /// The journal at `path` behind byte `from`, where a line begins; a torn last line is none. FormatError for what is damaged, and
 /// where no line begins at `from`.
 JournalPart read_journal(const std::string& path, uint64_t from);
+/// Whether the writer of the run in `folder` is gone: it holds the lock of its run while it lives. The lock is taken for a moment only,
+/// and shared; who begins to write on in this very moment is told that the run is in use.
+bool is_abandoned(const std::string& folder);
 /// FormatError if there is something at `path` that is no regular file. Whether there is one.
 bool has_regular_file(const std::string& path);
 

@@ -1,8 +1,5 @@
 #include "doors/runs/run_list.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
 #include <algorithm>
 #include <cmath>
 
@@ -14,17 +11,6 @@ namespace fs = std::filesystem;
 namespace ltr::doors {
 
 namespace {
-
-/// Whether the writer of a run is gone: it holds the lock of its run while it lives. The lock is taken for a moment only, and
-/// shared; who begins to write on in this very moment is told that the run is in use.
-bool is_abandoned(const std::string& folder) {
-  const std::string path = folder + "/lock";
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (file < 0) return false;
-  const bool is_free = ::flock(file, LOCK_SH | LOCK_NB) == 0;
-  ::close(file);
-  return is_free;
-}
 
 std::string text_of(const nlohmann::json& about, const char* name) {
   const auto found = about.find(name);
@@ -76,7 +62,7 @@ void RunList::read_news(Followed& run) {
   JournalPart part;
   const bool is_shorter = run.journal.bytes < listed.journal_end;
   if (!is_shorter) part = read_journal(path, listed.journal_end);
-  const bool is_restarted = std::ranges::any_of(part.events, [](const RunEvent& one) { return one.name == "start"; });
+  const bool is_restarted = std::ranges::any_of(part.events, [](const RunEvent& one) { return one.begins(); });
   if (listed.journal_end != 0 && (is_shorter || is_restarted)) {
     run.results.clear();
     listed.step = listed.epoch = 0;

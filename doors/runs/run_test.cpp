@@ -1,5 +1,7 @@
 #include "doors/runs/run.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
@@ -105,6 +107,45 @@ TEST_CASE("the newest images of each name are kept, and a damaged record is name
   bytes[bytes.size() / 2] = char(bytes[bytes.size() / 2] ^ 1);
   std::ofstream(path, std::ios::binary) << bytes;
   CHECK_THROWS_AS(read_images(path), FormatError);
+}
+
+TEST_CASE("a run that goes on is as long as its processes, and forgets what it does again") {
+  const Folder folder;
+  folder.write("run.json", R"({"status": "finished"})");
+  folder.write("log.jsonl", R"({"kind":"event","event":"start","step":0,"time":10}
+{"kind":"metrics","step":2,"epoch":0,"time":13,"values":{"train/loss":2.5}}
+{"kind":"metrics","step":3,"epoch":0,"time":14,"values":{"train/loss":2.4,"val/loss":1}}
+{"kind":"event","event":"resume","step":2,"time":100,"from":"step0000002"}
+{"kind":"metrics","step":4,"epoch":1,"time":101.5,"values":{"train/loss":1.5}}
+{"kind":"event","event":"finish","step":4,"time":102}
+)");
+  const Run run = read_run(folder.path.string(), false);
+  CHECK(seconds_of(run).value() == doctest::Approx(3 + 2));  // what it does again counts once
+  CHECK(run.find("train/loss")->points.size() == 2);
+  CHECK(run.find("val/loss") == nullptr);
+}
+
+TEST_CASE("a run that nobody ended is lost when its process is, and has the best checkpoint of now") {
+  const Folder folder;
+  folder.write("run.json", R"({"status": "running", "best": null})");
+  folder.write("lock", "");
+  folder.write("log.jsonl", R"({"kind":"event","event":"start","step":0,"time":10}
+{"kind":"event","event":"checkpoint","step":2,"time":11,"path":"checkpoints/a","best":{"metric":"val/acc","value":0.5}}
+{"kind":"event","event":"checkpoint","step":4,"time":12,"path":"checkpoints/b","best":{"metric":"val/acc","value":0.75}}
+{"kind":"event","event":"checkpoint","step":6,"time":13,"path":"checkpoints/c"}
+)");
+  const Run run = read_run(folder.path.string(), false);
+  CHECK(run.about["status"] == "lost");
+  const std::vector<Run> runs = {run};
+  const Comparison compared = compare_runs(runs);
+  const auto best = std::ranges::find(compared.about, "best", &Row::name);
+  REQUIRE(best != compared.about.end());
+  CHECK(best->cells == std::vector<std::string>{"val/acc 0.75"});
+
+  const int held = ::open((folder.path / "lock").c_str(), O_RDONLY);
+  REQUIRE(::flock(held, LOCK_EX) == 0);
+  CHECK(read_run(folder.path.string(), false).about["status"] == "running");
+  ::close(held);
 }
 
 TEST_CASE("pictures, texts, matrices and the profile of a run are on its page") {

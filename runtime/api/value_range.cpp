@@ -28,8 +28,10 @@ Option<double> number_of(const Value& value) {
 
 Option<Str> broken_range(const Str& path, const Value& value) {
   if (value.kind == Value::Kind::Tuple || value.kind == Value::Kind::List) {
-    for (const Argument& item : value.items) {
-      if (Option<Str> rule = broken_range(path, item.value)) return rule;
+    for (size_t i = 0; i < value.items.size(); ++i) {
+      for (const Str& own : {path, path + "[" + std::to_string(i) + "]"}) {
+        if (Option<Str> rule = broken_range(own, value.items[i].value)) return rule;
+      }
     }
     return std::nullopt;
   }

@@ -112,11 +112,14 @@ doors::HttpAnswer Messenger::try_once(const doors::Notification& message) {
   if (receiver_.service == "teams") return post("POST", receiver_.address, doors::teams_body(message));
   if (receiver_.service != "discord") return post("POST", receiver_.address, doors::plain_body(message));
   const std::string body = doors::discord_body(message);
+  // Of a thread the address has a query.
+  const size_t mark = std::min(receiver_.address.find('?'), receiver_.address.size());
+  const Str address = receiver_.address.substr(0, mark), query = receiver_.address.substr(mark);
   if (!message_id_.empty()) {
-    const doors::HttpAnswer changed = post("PATCH", receiver_.address + "/messages/" + message_id_, body);
+    const doors::HttpAnswer changed = post("PATCH", address + "/messages/" + message_id_ + query, body);
     if (changed.status != 404) return changed;  // somebody deleted it
   }
-  doors::HttpAnswer made = post("POST", receiver_.address + "?wait=true", body);
+  doors::HttpAnswer made = post("POST", address + query + (query.empty() ? "?" : "&") + "wait=true", body);
   if (made.is_good()) message_id_ = doors::discord_message_id(made.body);
   return made;
 }

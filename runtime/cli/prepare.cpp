@@ -478,9 +478,7 @@ Str find_weights(const Start& start, const Str& which, Str& run) {
   Str path = find_checkpoint(run, which == "last" ? "last" : "best", &notices);
   if (path.empty() && which != "last" && which != "best") path = find_checkpoint(run, "last", &notices);
   for (const Str& notice : notices) print_err("note: " + notice + "\n");
-  if (path.empty())
-    throw with_help(error_at({}, err::checkpoint_misfit, fmt::format("{} has no checkpoint", run)),
-                    help_of_kept_run(start.out_dir(), start.experiment->name, start.run_name()));
+  if (path.empty()) throw no_checkpoint(run, which, start.out_dir(), start.experiment->name, start.run_name());
   const Str made_by = read_manifest(path).value("program", "").substr(0, 12),
             now = Str(start.program.source_hash).substr(0, 12);
   if (made_by != now)

@@ -219,15 +219,21 @@ Str find_run(const Str& out, const Str& experiment, const Str& name, const Str& 
   return "";
 }
 
-Str help_of_kept_run(const Str& out, const Str& experiment, const Str& name) {
-  const std::vector<Str> runs = runs_in(out + "/" + experiment);
-  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
-    const Str folder = fs::path(*run).filename().string();
-    const bool is_asked_for = name.empty() || name_of(folder) == name;
-    if (is_asked_for && !checkpoint_names(*run + "/checkpoints").empty())
-      return fmt::format("the newest run with one is {}: --run {}", *run, number_of(folder));
+Error no_checkpoint(const Str& run, const Str& which, const Str& out, const Str& experiment, const Str& name) {
+  if (which == "best" && !checkpoint_names(run + "/checkpoints").empty()) {
+    return with_help(error_at({}, err::checkpoint_misfit, run + " has no best checkpoint"),
+                     "a `Checkpoint(monitor = …)` makes one; its newest is `last`");
   }
-  return "";
+  Error error = error_at({}, err::checkpoint_misfit, run + " has no checkpoint");
+  const std::vector<Str> runs = runs_in(out + "/" + experiment);
+  for (auto other = runs.rbegin(); other != runs.rend(); ++other) {
+    const Str folder = fs::path(*other).filename().string();
+    const bool is_asked_for = name.empty() || name_of(folder) == name;
+    if (is_asked_for && !checkpoint_names(*other + "/checkpoints").empty())
+      return with_help(std::move(error),
+                       fmt::format("the newest run with one is {}: --run {}", *other, number_of(folder)));
+  }
+  return error;
 }
 
 Str find_unfinished_run(const Str& out, const Str& experiment, const Str& name) {
@@ -238,6 +244,20 @@ Str find_unfinished_run(const Str& out, const Str& experiment, const Str& name) 
   }
   return "";
 }
+
+namespace {
+
+/// `wanted`, new or empty, or the first of `wanted-2`, `wanted-3` and so on that is: runs of other folders have numbers of their own, and
+/// what a run left that is gone is no checkpoint of this one.
+fs::path free_folder(const fs::path& wanted) {
+  fs::create_directories(wanted.parent_path());
+  for (int number = 1;; ++number) {
+    const fs::path folder = number == 1 ? wanted : fs::path(fmt::format("{}-{}", wanted.string(), number));
+    if (fs::create_directory(folder) || fs::is_empty(folder)) return folder;
+  }
+}
+
+}  // namespace
 
 void link_checkpoints(const Str& run, const Str& experiment, const std::vector<Value>& callbacks) {
   constexpr char kUsual[] = "checkpoints";
@@ -259,8 +279,9 @@ void link_checkpoints(const Str& run, const Str& experiment, const std::vector<V
   if (!path.is_absolute() && (path.empty() || *path.begin() == ".." || path == "."))
     throw error_at(location, err::settings_contradict,
                    fmt::format("Checkpoint(dir = \"{}\") leaves the run folder", wanted));
-  const fs::path target = path.is_absolute() ? path / experiment / fs::path(run).filename() : fs::path(run) / path;
+  fs::path target = path.is_absolute() ? path / experiment / fs::path(run).filename() : fs::path(run) / path;
   try {
+    if (path.is_absolute()) target = free_folder(target);
     fs::create_directories(target);
     fs::create_symlink(path.is_absolute() ? target : path, run + "/" + kUsual);
     if (!fs::exists(target / "run")) fs::create_symlink(fs::absolute(run), target / "run");
@@ -400,6 +421,7 @@ void write_sources(const Str& path, const Program& program) {
 Str next_numbered(const Str& folder, const Str& stem, const Str& ending) {
   std::error_code failed;
   fs::create_directories(folder, failed);
+  if (failed) throw error_at({}, err::cannot_write, folder, failed.message());
   for (int number = 1;; ++number) {
     const Str path = fmt::format("{}/{}{:04}{}", folder, stem, number, ending);
     if (!fs::exists(path, failed)) return path;

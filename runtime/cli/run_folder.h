@@ -41,14 +41,15 @@ class RunFolder {
 /// The run that `which` means: a folder, a number, a name, or (empty) the newest of `experiment` and `name`. "" if
 /// there is none.
 Str find_run(const Str& out, const Str& experiment, const Str& name, const Str& which);
-/// How to take the newest run of `experiment` and `name` that has a checkpoint, for an error of one without; "" if there
-/// is none.
-Str help_of_kept_run(const Str& out, const Str& experiment, const Str& name);
+/// R2010 where `run` has no checkpoint `which`. What helps is its newest one where `best` was asked for, or the newest run that has one,
+/// of that name or of any.
+Error no_checkpoint(const Str& run, const Str& which, const Str& out, const Str& experiment, const Str& name);
 /// The newest run that is not done.
 Str find_unfinished_run(const Str& out, const Str& experiment, const Str& name);
 
 /// Makes `run/checkpoints` where `Checkpoint(dir = …)` of `callbacks` wants it: another folder of the run, or, of an
-/// absolute path, `DIR/EXPERIMENT/RUN`. What is there already stays. R2006 for a path that leaves the run folder.
+/// absolute path, `DIR/EXPERIMENT/RUN`, or `RUN-2` and so on where another run has that. What is there already stays. R2006 for a path
+/// that leaves the run folder.
 void link_checkpoints(const Str& run, const Str& experiment, const std::vector<Value>& callbacks);
 /// The run that a checkpoint belongs to.
 Str run_of_checkpoint(const Str& checkpoint);

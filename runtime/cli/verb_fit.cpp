@@ -58,9 +58,10 @@ void choose_checkpoint(const Start& start, Resume& out, const Str& what, bool ma
         "to begin anew, use --resume none");
   }
   if (may_be_none) return;
-  const Str kept = help_of_kept_run(start.out_dir(), start.experiment->name, start.run_name());
-  throw with_help(error_at({}, err::checkpoint_misfit, fmt::format("{} has no checkpoint to go on from", out.run)),
-                  kept + (kept.empty() ? "" : "; ") + "to begin anew, use --resume none");
+  Error error = no_checkpoint(out.run, what, start.out_dir(), start.experiment->name, start.run_name());
+  error.message += " to go on from";
+  error.help += Str(error.help.empty() ? "" : "; ") + "to begin anew, use --resume none";
+  throw error;
 }
 
 /// `--resume auto`: the newest unfinished run, else a new one, and never that without a word.

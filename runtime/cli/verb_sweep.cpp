@@ -71,7 +71,7 @@ class Sweep {
     for (const TrialRecord& record : records_) note_rungs(record);
     if (!start_.terminal.is_json)
       print_out(fmt::format("{}: {}, {} done already\n", folder_, plural(plan_.trials, "trial"), count_done()));
-    SignalWatch::enter(SignalPhase::Search);
+    SignalWatch::enter(SignalPhase::Sweep);
     const int signal = run_all();
     if (signal == 0) return finish();
     print_err(

@@ -65,6 +65,7 @@ class Csv : public Logger {
 
   void flush() override { file_.flush(); }
   void close() override { file_.flush(); }
+  bool is_waiting() const override { return file_.is_waiting(); }
   int64_t dropped() const override { return file_.dropped(); }
 
  private:

@@ -48,6 +48,7 @@ class Journal : public Logger {
 
   void flush() override { file_.flush(); }
   void close() override { file_.flush(); }
+  bool is_waiting() const override { return file_.is_waiting(); }
   int64_t dropped() const override { return file_.dropped(); }
 
   void text(int64_t step, double time, const Str& tag, const Str& text) override {

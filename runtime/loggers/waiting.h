@@ -31,6 +31,7 @@ class WaitingFile {
   void replace_last(Str line);
   /// Tries what waits again.
   void flush();
+  bool is_waiting() const { return !waiting_.empty(); }
   /// Lines that were dropped since the start.
   int64_t dropped() const { return dropped_; }
 

@@ -131,8 +131,8 @@ class Optimizer {
     optim::TensorVec own;  ///< what of each moves here: its part where ranks divide it, undefined if it has none
     std::vector<optim::TensorVec> state;  ///< of these, one list per state name; empty until the first update
     optim::TensorVec steps;
-    std::vector<char> has_moved;    ///< weights whose state counts
-    Option<double> own_rate;        ///< in place of what its schedule says
+    std::vector<char> has_moved;  ///< weights whose state counts
+    Option<double> own_rate;      ///< in place of what its schedule says
     Option<double> noted_rate;
     Option<double> moved_momentum;  ///< what a schedule has made of it, which stays when the schedule is over
     std::vector<double> shares;     ///< of the rate, by weight

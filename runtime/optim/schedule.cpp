@@ -363,17 +363,24 @@ constexpr Row kSchedules[] = {
 };
 
 /// `check` says it where both are counted alike; how many updates epochs have is known here alone.
-void warn_of_long_warmup(const Call& call) {
-  const Value* warmup = call.find(call.value().text == "linear_warmup" ? "n" : "warmup");
+void warn_of_length(const Call& call) {
   const Length& length = call.length();
-  if (warmup == nullptr || length.total < 0 || !length.warn) return;
-  const double updates = updates_in(*warmup, length, call.value().text);
-  if (updates <= double(length.total)) return;
-  // What an option gave stands in no file.
-  const Location& at = call.location();
-  const Str place = at.file[0] == '\0' ? "" : fmt::format("{}:{}: ", at.file, at.line);
-  length.warn(
-      fmt::format("{}the warm-up of {} takes {} updates, and has {}", place, call.value().text, updates, length.total));
+  if (length.total < 0 || !length.warn) return;
+  const Str& name = call.value().text;
+  const auto warn = [&](const char* setting, const char* text) {
+    const Value* period = call.find(setting);
+    const bool is_given =
+        period != nullptr &&
+        (period->kind == Value::Kind::Int || period->kind == Value::Kind::Steps || period->kind == Value::Kind::Epochs);
+    const double updates = is_given ? updates_in(*period, length, name) : 0;
+    if (updates <= double(length.total)) return;
+    // What an option gave stands in no file.
+    const Location& at = call.location();
+    const Str place = at.file[0] == '\0' ? "" : fmt::format("{}:{}: ", at.file, at.line);
+    length.warn(fmt::format("{}{} {} takes {} updates, and has {}", place, text, name, updates, length.total));
+  };
+  warn(name == "linear_warmup" ? "n" : "warmup", "the warm-up of");
+  if (name != "linear_warmup") warn("total", "the whole of");
 }
 
 }  // namespace
@@ -406,7 +413,7 @@ std::unique_ptr<Schedule> make_schedule(const Value& call, const Length& length)
     const Call arguments(call, length);
     std::unique_ptr<Schedule> schedule = row.make(arguments);
     arguments.check_all_used();
-    warn_of_long_warmup(arguments);
+    warn_of_length(arguments);
     return schedule;
   }
   Str known;

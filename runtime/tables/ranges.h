@@ -25,6 +25,7 @@ constexpr Range at_least(double low) { return {.low = low}; }
 constexpr Range above(double low) { return {.low = low, .is_low_open = true}; }
 /// Above 0; `high` is one of them.
 constexpr Range up_to(double high) { return {.low = 0, .high = high, .is_low_open = true}; }
+constexpr Range at_most(double high) { return {.high = high}; }
 constexpr Range between(double low, double high) { return {.low = low, .high = high}; }
 /// `low` is one of them, `high` is not.
 constexpr Range from_below(double low, double high) { return {.low = low, .high = high, .is_high_open = true}; }
@@ -48,7 +49,7 @@ inline std::optional<std::string> broken_rule(std::string_view path, double valu
     return name + " " + op + " " + std::to_string(int64_t(bound));
   };
   for (const auto& [own, range] : kRows) {
-    if (own != path || range.low == any_number().low) continue;
+    if (own != path) continue;
     // A number that is none keeps to nothing.
     if (!(range.is_low_open ? value > range.low : value >= range.low))
       return rule(range.is_low_open ? ">" : ">=", range.low);

@@ -13,6 +13,7 @@
 #include "runtime/tensor/host_read.h"
 #include "runtime/train/gathered.h"
 #include "runtime/train/rank_states.h"
+#include "runtime/train/series_name.h"
 #include "runtime/train/session.h"
 
 namespace ltr {
@@ -138,6 +139,15 @@ void Saver::write(const Str& name, bool weights_only, bool passes, const Ranks& 
   written(one);
 }
 
+/// What an event says of it: its place, and of the best one by which value it is that.
+Str Saver::facts_of(const Written& one) const {
+  Str facts = fmt::format("\"path\":\"checkpoints/{}\"", one.name);
+  const CheckpointKeeper* keeper = keeper_of_best();
+  if (keeper == nullptr || keeper->best()->name != one.name) return facts;
+  const nlohmann::json best = {{"metric", recorded_name(keeper->monitor())}, {"value", keeper->best()->value}};
+  return facts + ",\"best\":" + best.dump();
+}
+
 void Saver::written(const Written& one) {
   if (one.passes)
     passing_.insert(one.name);
@@ -147,7 +157,7 @@ void Saver::written(const Written& one) {
   last_ = one.links.last;
   request_.progress.checkpoint(path_of(one.name));
   if (request_.recorder != nullptr) {
-    request_.recorder->event(one.place.step, "checkpoint", fmt::format("\"path\":\"checkpoints/{}\"", one.name));
+    request_.recorder->event(one.place.step, "checkpoint", facts_of(one));
   }
 }
 
@@ -223,10 +233,14 @@ void Saver::together(const Ranks& ranks, const std::function<void()>& write) {
 Saver::Links Saver::links_with(const Str& name, bool weights_only) const {
   Links links;
   links.last = weights_only || is_pinned_ ? last_ : name;
-  const auto best = std::find_if(keepers_.begin(), keepers_.end(),
-                                 [](const CheckpointKeeper* keeper) { return keeper->best() != nullptr; });
-  if (best != keepers_.end()) links.best = (*best)->best()->name;
+  if (const CheckpointKeeper* keeper = keeper_of_best()) links.best = keeper->best()->name;
   return links;
+}
+
+/// The first that has a best one, which is that of the run; or null.
+const CheckpointKeeper* Saver::keeper_of_best() const {
+  const auto found = std::ranges::find_if(keepers_, [](const CheckpointKeeper* keeper) { return keeper->best(); });
+  return found != keepers_.end() ? *found : nullptr;
 }
 
 void Saver::point(const Links& links) const {

@@ -112,6 +112,8 @@ class Saver {
   void add_divided(CheckpointData& data) const;
   void report_faults();
   Links links_with(const Str& name, bool weights_only) const;
+  const CheckpointKeeper* keeper_of_best() const;
+  Str facts_of(const Written& one) const;
   void point(const Links& links) const;
 
   RunRequest& request_;

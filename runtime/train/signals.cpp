@@ -17,6 +17,7 @@ constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGHUP};
 
 constexpr const char* kEndsWork = "\nfinishing this step, then saving; again to stop without saving\n";
 constexpr const char* kEndsSearch = "\nending the search, which leaves nothing to save\n";
+constexpr const char* kEndsSweep = "\nending the trials under way; the same command goes on with them\n";
 constexpr const char* kEndsServing = "\nwhat waits is answered, then it ends; again to end at once\n";
 
 // Launchers deliver one Ctrl-C twice, to the process and to its group: only a later one is a second one.
@@ -50,11 +51,22 @@ void say(const char* text) {
   if (!is_signal_silent) static_cast<void>(!write(STDERR_FILENO, text, std::strlen(text)));
 }
 
+/// What happens now, after a first Ctrl-C.
+const char* text_of(SignalPhase phase) {
+  switch (phase) {
+    case SignalPhase::Search: return kEndsSearch;
+    case SignalPhase::Sweep: return kEndsSweep;
+    case SignalPhase::Serve: return kEndsServing;
+    default: return kEndsWork;
+  }
+}
+
 int code_of(int signal) { return signal == 0 ? 0 : signal == SIGINT ? 130 : 75; }
 
 /// A second Ctrl-C: nothing is saved.
 void leave(SignalPhase phase) {
-  if (phase == SignalPhase::Search || phase == SignalPhase::Serve) _exit(code_of(SIGINT));
+  if (phase == SignalPhase::Search || phase == SignalPhase::Sweep || phase == SignalPhase::Serve)
+    _exit(code_of(SIGINT));
   if (void (*act)() = last_act.load(); act != nullptr && !is_signal_silent) act();
   _exit(1);
 }
@@ -69,6 +81,7 @@ void on_signal(int signal) {
       _exit(code_of(signal));
     case SignalPhase::Gather:
     case SignalPhase::Search:
+    case SignalPhase::Sweep:
     case SignalPhase::Serve:
     case SignalPhase::Work:
       do {
@@ -76,7 +89,7 @@ void on_signal(int signal) {
       } while (!received_signal.compare_exchange_weak(before, now));
       if (signal != SIGINT) return;
       if (before.signal == SIGINT) leave(phase);
-      return say(phase == SignalPhase::Search ? kEndsSearch : phase == SignalPhase::Serve ? kEndsServing : kEndsWork);
+      return say(text_of(phase));
     case SignalPhase::End:
       if (signal == SIGINT && !before.is_same(now)) say("\neverything is saved; the last reports are being written\n");
       return;

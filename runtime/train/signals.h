@@ -9,10 +9,10 @@ namespace ltr {
 
 /// What a signal finds. Start: nothing was begun, so the process ends. Gather: nor has this rank begun anything, but others
 /// wait for it, which find out together; one that is still at its start ends. Search: a finder looks at the flag, and leaves
-/// nothing. Serve: what waits is answered. Work: the trainer or a pass looks at the
+/// nothing. Sweep: trials, processes of their own, end. Serve: what waits is answered. Work: the trainer or a pass looks at the
 /// flag. End: everything is saved and only reports are missing, so it waits for those. Over: the process is about to end, and
 /// what it exits with is known.
-enum class SignalPhase : int { Start, Gather, Search, Serve, Work, End, Over };
+enum class SignalPhase : int { Start, Gather, Search, Sweep, Serve, Work, End, Over };
 
 /// Catches SIGINT, SIGTERM, SIGUSR1, SIGUSR2 and SIGHUP (unless `nohup` ignores it) while it lives, and to the end of the process if it
 /// goes when that is over. One inside another, as in a `fit` under `ltr::main`, changes nothing.

@@ -362,6 +362,13 @@ def checkpoints_elsewhere(iris, folder):
         check("--resume PATH goes on in the same run",
               result.returncode == 0 and len(list(runs.glob("iris/0*"))) == 1, result.text)
         check("validate finds its weights", run(iris, "validate", "--out", runs).returncode == 0)
+    # Runs of two folders have one number.
+    shared, kept = folder / "shared", []
+    for out in ("one", "two"):
+        result = fit(iris, folder / out, "--epochs", 2, "--lr", 0.01 if out == "one" else 0.001, "--set", f"callbacks.Checkpoint.dir={shared}", "--set", "callbacks.EarlyStop=off")
+        kept.append((newest(folder / out) / "checkpoints").resolve())
+    check("each run has its own folder in one that they share", result.returncode == 0 and kept == [shared / "iris" / "0001", shared / "iris" / "0001-2"], (kept, result.text))
+    check("and each of the two is its run's", [(one / "run").resolve() == newest(folder / out).resolve() for one, out in zip(kept, ("one", "two"))] == [True, True], kept)
     result = fit(iris, folder / "dir-out", "--set", "callbacks.Checkpoint.dir=../x")
     check("Checkpoint.dir does not leave the run folder", result.returncode == 2 and "R2006" in result.text, result.text)
 

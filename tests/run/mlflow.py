@@ -139,6 +139,13 @@ with scratch() as folder:
     check("a server that keeps files elsewhere gets none, which is said", result.returncode == 0 and "does not take files of the run" in result.stderr and "--serve-artifacts" in result.stderr
           and not server.files and server.run()["states"] == ["FINISHED"], result.text)
 
+    # Rows that come faster than answers go together.
+    server = Tracking()
+    result, ours = tracked_fit(plain, "fast", server, "--epochs", 1500, "--set", "trainer.log_every=1")
+    rows = max(map(len, rows_of(ours).values()))
+    sent = sum("log-batch" in str(call) for call in server.calls)
+    check(f"{rows} rows are {sent} requests", result.returncode == 0 and rows >= 1500 and sent < rows / 20 and not same(ours, server.run()), result.text[-2000:])
+
     # Ends, and what goes on.
     server = Tracking()
     result, ours = tracked_fit(built("fails", "Csv(), Mlflow()", "Breaks(at = 1)"), "fails", server)

@@ -133,6 +133,12 @@ with scratch() as place:
     check("Discord's one message is kept current", result.returncode == 0 and [(method, path) for method, path, _ in got] ==
           [("POST", f"/{SECRET}?wait=true"), ("PATCH", f"/{SECRET}/messages/77")] and got[-1][2]["allowed_mentions"] == {"parse": []}, got)
 
+    server = Server(body=b'{"id": "77"}')
+    os.environ["LTR_TEST_HOOK"] = server.address(SECRET) + "?thread_id=5"
+    result = fit(built("thread", 'Notify(discord(env("LTR_TEST_HOOK")))'), runs / "thread")
+    check("in a thread of it, too", result.returncode == 0 and [path for _, path, _ in server.got] ==
+          [f"/{SECRET}?thread_id=5&wait=true", f"/{SECRET}/messages/77?thread_id=5"], server.got)
+
     fails = built("fails", 'Notify(webhook(env("LTR_TEST_HOOK"))), Breaks(at = 1)')
     result, got = told(fails, "fails", Server())
     check("a failure is told, with its reason", result.returncode == 1 and got[-1][2]["event"] == "fail" and "broken on purpose" in got[-1][2]["reason"], (got[-1:], result.text))

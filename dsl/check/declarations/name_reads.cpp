@@ -56,9 +56,7 @@ void Reads::operator()(const ast::Item& item) {
   const std::vector<std::string> own = fn != nullptr ? own_names(*fn) : std::vector<std::string>();
   if (const auto* state = item.get<ast::State>()) take(state->merge);
   if (step != nullptr) take(step->copy_of);
-  if (const auto* init = item.get<ast::Init>()) patterns.insert(init->pattern);
   if (const auto* optimizer = item.get<ast::Optimizer>()) {
-    for (const ast::Group& group : optimizer->groups) patterns.insert(group.pattern);
     // `net.weights` names weights, and does not read what they belong to.
     if (const auto* call = optimizer->value.get<ast::Call>(); call != nullptr) {
       owned.emplace_back();

@@ -17,7 +17,6 @@ struct Reads {
   Names names;
   Names values;              ///< of those, the ones that are not only called
   Names fields;              ///< behind a `.`
-  Names patterns;            ///< of `init` and `group`
   Names followers;           ///< what `ema_update` writes
   std::vector<Names> owned;  ///< the members whose weights each optimizer is given
 

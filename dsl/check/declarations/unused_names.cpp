@@ -85,8 +85,10 @@ std::vector<const ast::Param*> unread_params(const ast::Fn& fn, const Reads& bod
   for (const ast::Param& param : fn.params) {
     if (is_read(param)) continue;
     Names dims = dim_names(param.type);
-    const bool brings_size = std::ranges::any_of(
-        dims, [&](std::string_view name) { return sizes.names.contains(name) && !brought.contains(name); });
+    const bool brings_size = std::ranges::any_of(dims, [&](std::string_view name) {
+      return std::ranges::find(fn.binders, name, &ast::Name::text) != fn.binders.end() && sizes.names.contains(name) &&
+             !brought.contains(name);
+    });
     if (brings_size)
       brought.merge(dims);
     else
@@ -253,9 +255,8 @@ void check_items(Context& cx, const ast::Decl& decl, const std::vector<ast::Item
     if (!is_any_read) told.insert(owned.begin(), owned.end());
   }
   const auto is_named = [&](std::string_view name) {
-    const auto names_it = [&](std::string_view pattern) { return pattern.find(name) != std::string_view::npos; };
     return is_meant_unused(name) || told.contains(name) || object.fns.empty() || own.names.contains(name) ||
-           program.fields.contains(name) || std::any_of(program.patterns.begin(), program.patterns.end(), names_it);
+           program.fields.contains(name);
   };
   const std::set<std::string> assigned = assigned_in(items);
   for (const ast::Item& item : items) {
@@ -374,14 +375,13 @@ void check_unused_names(Context& cx) {
   // What could not be read may have read anything.
   if (cx.sink->has_errors()) return;
   std::unordered_map<const ast::Decl*, Reads> reads;
-  Reads program;  // what may be read from elsewhere: fields and patterns
+  Reads program;  // what may be read from elsewhere
   for (const resolve::Module& module : cx.graph.modules) {
     if (module.is_library) continue;
     for (const ast::Decl& decl : module.ast.decls) {
       Reads& own = reads[&decl];
       own(decl);
       program.fields.insert(own.fields.begin(), own.fields.end());
-      program.patterns.insert(own.patterns.begin(), own.patterns.end());
       program.values.insert(own.values.begin(), own.values.end());
     }
   }

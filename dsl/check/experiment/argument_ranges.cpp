@@ -44,8 +44,12 @@ std::optional<Broken> broken_by(const ExprView& value, const std::vector<std::st
   if (const auto* quantity = value.get<node::Quantity>()) return broken(quantity->value, true);
   if (value.is<node::Tuple>() || value.is<node::List>()) {
     std::optional<Broken> rule;
+    size_t at = 0;
     for_each_child(value, [&](ExprId part) {
-      if (!rule) rule = broken_by(program.exprs[part], paths, program);
+      std::vector<std::string> own = paths;
+      for (const std::string& path : paths) own.push_back(path + "[" + std::to_string(at) + "]");
+      ++at;
+      if (!rule) rule = broken_by(program.exprs[part], own, program);
     });
     return rule;
   }

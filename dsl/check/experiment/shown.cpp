@@ -83,6 +83,16 @@ void check_predicts(Span span, const Experiment& experiment, Context& cx) {
                 .label(model.span, "the model"));
 }
 
+/// E0504: step predict is given the records of a round as it is given those of its own stream.
+void check_predict_stream(Span span, const DataObject& data, Context& cx) {
+  const bool has_own =
+      std::ranges::any_of(data.streams, [](const StreamDecl& one) { return one.role == kPredictRole; });
+  if (has_own || is_reported(cx, diagnostics::Code::E0504, span)) return;
+  cx.report(diag::no_stream(span, data.object.name, std::string(kPredictRole))
+                .note("without it `step predict` takes what the command line gives, and no records")
+                .help("`predict = val`, in the data"));
+}
+
 }  // namespace
 
 void check_shown(Context& cx, const Experiment& experiment) {
@@ -91,8 +101,12 @@ void check_shown(Context& cx, const Experiment& experiment) {
   if (!experiment.serve.empty()) check_predicts(experiment.serve.front().span, experiment, cx);
   for (const Expr& callback : experiment.callbacks) {
     const auto* call = callback.get<node::Call>();
-    if (call != nullptr && call->op == library::Id::SamplePredictions) check_predicts(callback.span, experiment, cx);
-    if (call != nullptr && library::info(call->op).shows_rounds) check_stream(*call, callback.span, data, cx);
+    if (call == nullptr || !library::info(call->op).shows_rounds) continue;
+    const size_t errors = cx.sink->error_count();
+    const bool predicts = call->op == library::Id::SamplePredictions;
+    if (predicts) check_predicts(callback.span, experiment, cx);
+    check_stream(*call, callback.span, data, cx);
+    if (predicts && cx.sink->error_count() == errors) check_predict_stream(callback.span, data, cx);
   }
 }
 

@@ -69,6 +69,10 @@ void check_shown(Context& cx, const Experiment& experiment);
 void check_compared_choices(Context& cx, const Experiment& experiment);
 /// W0517: the row of a table that is kept for what `collate` fills up is the one that it fills up with.
 void check_padding_rows(Context& cx, const Experiment& experiment);
+/// Withdraws W0503 where the train step goes on from the state of the batch before.
+void take_order_as_meant(Context& cx, const Experiment& experiment);
+/// W0519: what is predicted is not given.
+void check_known_targets(Context& cx, const Experiment& experiment);
 /// E0608: what a topology divides or recomputes is in the model that it is for.
 void check_divided_blocks(Context& cx, const Experiment& experiment);
 /// E0519: a stream that drops what is less than a batch has a batch.

@@ -113,6 +113,17 @@ Expr check_host_ints(const Sign& sign, Expr left, Expr right, Span span, Scope& 
   return result;
 }
 
+/// W0315: what a division leaves, against a number that it never leaves.
+void look_at_remainder(const ExprView& left, const ExprView& right, Span span, const Scope& scope) {
+  const auto* remainder = left.get<node::Host>();
+  if (remainder == nullptr || remainder->op != host::Op::Mod || !right.type.value) return;
+  const auto& divisor = scope.cx.at(remainder->args[1]).type.value;
+  const auto size = divisor ? divisor->constant() : std::nullopt, number = right.type.value->constant();
+  if (!size || !number || *size <= 0 || (*number >= 0 && *number < *size)) return;
+  scope.cx.report(diag::never_equal(span, scope.cx.source_text(left.span), std::to_string(*number))
+                      .note("what a division by {} leaves is 0 to {}", *size, *size - 1));
+}
+
 Expr check_host(const Sign& sign, Expr left, Expr right, Span span, Scope& scope) {
   const Operator& op = info(sign.op);
   const bool both_bool = left.type.kind == Kind::Bool && right.type.kind == Kind::Bool;
@@ -123,6 +134,10 @@ Expr check_host(const Sign& sign, Expr left, Expr right, Span span, Scope& scope
     return error_at(span);
   }
   if (op.is_comparison) {
+    if (sign.op == ast::BinaryOp::Equal || sign.op == ast::BinaryOp::NotEqual) {
+      look_at_remainder(left, right, span, scope);
+      look_at_remainder(right, left, span, scope);
+    }
     if (left.type.kind != right.type.kind) {
       left = convert(std::move(left), Type::of(Kind::Float), scope);
       right = convert(std::move(right), Type::of(Kind::Float), scope);

@@ -92,6 +92,8 @@ std::optional<std::vector<Expr>> constructor_arguments(const ObjectInfo& object,
     } else {
       const Type wanted = substitute(param.type, binding, cx);
       args.push_back(check_given_as(*(*bound)[i], wanted, site.scope, label(i).c_str()));
+      if ((*bound)[i]->value != nullptr && !args.back().type.is_error())
+        look_at_fields(*(*bound)[i]->value, wanted, site.scope);
     }
     has_error = has_error || args.back().type.is_error();
     bind_sizes(param.type, args.back(), binding, cx);

@@ -177,6 +177,15 @@ Expr check_as_type(const ast::Expr& expr, const ast::As& as, Scope& scope) {
     scope.cx.report(diag::wrong_rank(expr.span, scope.cx.text(value.type) + " cannot be " + scope.cx.text(type)));
     return error_at(expr.span);
   }
+  for (size_t i = 0; i < type.dims.size(); ++i) {
+    const Dim &have = value.type.dims[i], &wanted = type.dims[i];
+    const auto gap = have.group == 0 && wanted.group == 0 ? (have.size - wanted.size).constant() : std::nullopt;
+    if (gap.value_or(0) == 0) continue;
+    scope.cx.report(diag::dims_differ(expr.span, "the dims " + scope.cx.text(have.size) + " and " +
+                                                     scope.cx.text(wanted.size) + " differ")
+                        .label(value.span, "{}", scope.cx.text(value.type)));
+    return error_at(expr.span);
+  }
   Type known = type;
   node::CheckShape check;
   check.text = scope.cx.source_text(as.type->span);

@@ -36,6 +36,8 @@ bool hook_brings(std::string_view name, const Scope& scope);
 Expr hook_batch_field(const ast::Name& field, Span span, Scope& scope);
 /// `output` in the hook behind `step predict` of the callback's model.
 Expr hook_output(Span span, Scope& scope);
+/// W0302: of a record that is written for its place, the fields that this does not have.
+void look_at_fields(const ast::Expr& written, const Type& wanted, Scope& scope);
 Expr check_index(const ast::Expr& expr, const ast::Index& index, Scope& scope);
 Expr check_binary(const ast::Expr& expr, const ast::Binary& binary, Scope& scope);
 /// `left op right` of operands that are checked already.

@@ -116,6 +116,7 @@ bool fits_declared(const Type& wanted, const ExprView& value, Scope& scope) {
 Stmt check_result(const ast::Expr& result, Span span, Scope& scope) {
   const Type wanted = scope.info != nullptr ? scope.info->result : Type::of(Kind::Void);
   Expr value = check_as(result, wanted.kind == Kind::Void ? Type::error() : wanted, scope, "the result");
+  if (!value.type.is_error()) look_at_fields(result, wanted, scope);
   // A float of `compute` is f64 where it runs, and what it counts is a number all the same.
   const bool is_vector = wanted.is_tensor() && !wanted.dims.empty() && is_floating(wanted.element);
   if (scope.place == Place::Compute && is_vector && value.type.is_tensor() && value.type.element != wanted.element) {
