@@ -161,6 +161,14 @@ void check_samples(const Findings& findings, Sink& sink) {
                     .note("it is a share of one number in itself")
                     .help("one score for yes or no takes `{}`", is_softmax ? "sigmoid" : "logsigmoid"));
   }
+  for (const UnsummedAxis& one : findings.unsummed_axes) {
+    if (!seen.insert(one.span).second) continue;
+    const std::string name(library::info(library::Id::Softmax).name);
+    sink.report(diag::unsummed_axis(one.span, name, std::to_string(one.axis))
+                    .label(one.product, "this product sums over the last axis of it")
+                    .note("what is added up there has weights that do not make 1")
+                    .help("`{}(x, -1)`", name));
+  }
   for (const OddAxis& one : findings.other_axes) {
     const auto classes = findings.classes_first.find(one.scores);
     if (classes == findings.classes_first.end() || !seen.insert(one.span).second) continue;
@@ -168,6 +176,40 @@ void check_samples(const Findings& findings, Sink& sink) {
     sink.report(diag::other_axis(one.span, name, std::to_string(one.axis))
                     .label(classes->second, "`cross_entropy` takes axis 1 of them for the classes")
                     .help("`{}(x, 1)`", name));
+  }
+}
+
+void check_noise(const Findings& findings, Sink& sink) {
+  std::set<Span> seen;
+  for (const SharedNoise& one : findings.shared_noises) {
+    if (!seen.insert(one.span).second) continue;
+    const std::string name(library::info(one.function).name);
+    diagnostics::Diagnostic diagnostic = diag::shared_noise(one.span, name, one.size);
+    diagnostic.label(one.meets, "each record meets it here");
+    if (one.function == library::Id::Bernoulli)
+      diagnostic.help("of each record its own, in the shape `[{}, {}]`", one.size, one.shape);
+    else
+      diagnostic.help("of each record its own: `{}({}, {})`", name, one.size, one.shape);
+    sink.report(std::move(diagnostic));
+  }
+  for (const ScaledNoise& one : findings.scaled_noises) {
+    const auto divergence = findings.log_variances.find(one.scale);
+    if (divergence == findings.log_variances.end() || !seen.insert(one.span).second) continue;
+    const std::string name = one.name.empty() ? "x" : one.name;
+    sink.report(diag::no_deviation(one.span, one.is_exp ? "a variance" : "the logarithm of a variance")
+                    .label(divergence->second, "in this divergence it is the logarithm of one")
+                    .help("the deviation is its root: `exp(0.5 * {})`", name));
+  }
+}
+
+void check_totals(const Findings& findings, Sink& sink) {
+  std::set<Span> seen;
+  for (const RecordSum& one : findings.record_sums) {
+    if (!seen.insert(one.span).second) continue;
+    const std::string axes = one.rank == 2 ? "`sum(1)`" : "`sum` over the axes behind the first one";
+    sink.report(diag::sum_of_records(one.span, one.size)
+                    .note("the mean of it is over what one record has, and the loss hangs on the size of a batch")
+                    .help("{} is of each record by itself, and the mean is over the records", axes));
   }
 }
 

@@ -75,6 +75,37 @@ struct OddAxis {
   uint64_t scores = 0;  ///< of the latter: `Value::identity` of what it is applied to
 };
 
+/// Soft-max over another axis than the last one of what is the first factor of a product.
+struct UnsummedAxis {
+  Span span;
+  Span product;
+  int64_t axis = 0;
+};
+
+/// Random numbers that all records of a batch have in common.
+struct SharedNoise {
+  Span span;
+  Span meets;  ///< where each record meets them
+  library::Id function = library::Id::None;
+  std::string size;   ///< how many records, as the program calls it
+  std::string shape;  ///< of the numbers
+};
+
+/// Normal noise, and what stands beside it in a product.
+struct ScaledNoise {
+  Span span;
+  uint64_t scale = 0;   ///< `Value::identity` of it, or of what it is the `exp` of
+  bool is_exp = false;  ///< the latter
+  std::string name;     ///< of what has that identity, "" if it has none
+};
+
+/// A mean of a sum over the records of a batch.
+struct RecordSum {
+  Span span;
+  std::string size;  ///< how many records, as the program calls it
+  size_t rank = 0;   ///< axes of what is summed
+};
+
 /// `opt.clip_norm(x)` of gradients that no `opt.step()` takes.
 struct LostClip {
   Span span;
@@ -175,6 +206,11 @@ struct Findings {
   std::vector<OddAxis> single_axes;
   std::vector<OddAxis> other_axes;
   std::map<uint64_t, Span> classes_first;  ///< by `Value::identity`: `cross_entropy` takes their axis 1 for the classes
+  std::vector<UnsummedAxis> unsummed_axes;
+  std::vector<SharedNoise> shared_noises;
+  std::vector<ScaledNoise> scaled_noises;
+  std::map<uint64_t, Span> log_variances;  ///< by `Value::identity`: `1 + x - m ** 2 - exp(x)` of them is there
+  std::vector<RecordSum> record_sums;      ///< a loss is a sum with it
   std::vector<LostClip> lost_clips;
   std::vector<Span> mean_divergences;  ///< of `kl_div`, over all numbers
   std::vector<Sides> sides;

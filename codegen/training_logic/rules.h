@@ -57,11 +57,15 @@ void check_held(const ModelTrace& model, const check::Program& program, const Sp
 /// E0410, W0404, W0406: no activation before what applies one itself, logarithms and probabilities before what takes them.
 /// W0426: no mean of a divergence over all numbers.
 void check_activations(const Findings& findings, Sink& sink);
-/// W0420: no activation over the axis of the samples, and no number of all of them that meets each. W0431, W0432: soft-max over
-/// the axis of the classes, of which there are several.
+/// W0420: no activation over the axis of the samples, and no number of all of them that meets each. W0431, W0432, W0440: soft-max
+/// over the axis of the classes, of which there are several, or over the one that a product sums over.
 void check_samples(const Findings& findings, Sink& sink);
 /// W0424, W0425, W0430: masks are true where they should be and hide what they should, and fields choose no rows of a batch.
 void check_records(const Findings& findings, Sink& sink);
+/// W0437, W0438: noise is drawn for each record, and what scales it is a deviation.
+void check_noise(const Findings& findings, Sink& sink);
+/// W0442: no loss is a sum over the records of a batch and a mean over what one record has.
+void check_totals(const Findings& findings, Sink& sink);
 /// W0423: a loss of the library is made small.
 void check_signs(const Findings& findings, const Heap& heap, Sink& sink);
 /// W0434: a loss that takes signs is given signs.

@@ -28,7 +28,9 @@ size_t count(const Findings& findings) {
          findings.misfits.size() + findings.mixed_samples.size() + findings.averages.size() +
          findings.turned_masks.size() + findings.picked_rows.size() + findings.idle_calls.size() +
          findings.shown_scores.size() + findings.no_signs.size() + findings.single_axes.size() +
-         findings.other_axes.size() + findings.lost_clips.size() + findings.sides.size();
+         findings.other_axes.size() + findings.lost_clips.size() + findings.sides.size() +
+         findings.unsummed_axes.size() + findings.shared_noises.size() + findings.scaled_noises.size() +
+         findings.log_variances.size() + findings.record_sums.size();
 }
 
 /// Whether one of the blocks of a list is taken by its number, `layers[0]`.
@@ -135,6 +137,10 @@ void Trace::start_anew() {
   update_spans_ = {Span{}};
   closures_.clear();
   fills_ = {Fill{}};
+  draws_ = {SharedNoise{}};
+  totals_ = {Total{}};
+  sums_.clear();
+  logarithms_.clear();
 }
 
 void Trace::run(const ir::Function& function, std::optional<ObjectId> self) {
@@ -422,6 +428,7 @@ bool Trace::op(const ir::Op& op, Frame& frame) {
       Value named = *value;
       named.identity = identity;
       value = new Value(std::move(named));
+      note_terms(op, identity, frame);
     }
   }
   // What is computed there has no gradient. A value from outside keeps its own, also under another name or as a part.

@@ -107,10 +107,11 @@ class Trace {
   void look_at_mask(const std::string& name, const ir::Op& op, size_t operand, const Value& mask, const Frame& frame);
   /// Scores of which some are filled with a number.
   struct Fill {
-    std::optional<TurnedMask> turned;  ///< they are those that should stay
-    std::optional<ShownScores> shown;  ///< with a number that soft-max does not pass over
-    bool is_sure = false;              ///< they are known to be those that should be hidden
-    bool is_shared_out = false;        ///< soft-max was applied to them
+    std::optional<TurnedMask> turned;      ///< they are those that should stay
+    std::optional<ShownScores> shown;      ///< with a number that soft-max does not pass over
+    std::optional<UnsummedAxis> unsummed;  ///< soft-max went over this axis of them
+    bool is_sure = false;                  ///< they are known to be those that should be hidden
+    bool is_shared_out = false;            ///< soft-max was applied to them
   };
   /// What an op fills some of the scores with that soft-max takes: an index into `fills_`, or 0.
   uint32_t fill_of(const ir::Op& op, const Operands& operands, const Frame& frame);
@@ -118,6 +119,31 @@ class Trace {
   uint32_t take_fill(const ir::Op& op, const Operands& operands, const Frame& frame);
   uint32_t share_out(const ir::Op& op, const Operands& operands, const Frame& frame);
   void report_fill(const Fill& fill);
+  /// Of soft-max over another axis than the last.
+  uint32_t share_out_across(const ir::Op& op, const Value& scores, const Frame& frame);
+  /// Noise that is drawn, where it meets records and what scales it.
+  void take_noise(const ir::Op& op, const Operands& operands, Value& value, const Frame& frame);
+  /// Whether noise is the same for all records.
+  bool is_shared(ir::ValueId noise, ir::ValueId records, const Frame& frame) const;
+  /// Notes what stands beside normal noise in a product.
+  void note_scale(const ir::Op& op, size_t operand, const Frame& frame);
+  /// Whether an operand begins with the axis of the records.
+  bool is_of_records(ir::ValueId operand, const Frame& frame) const;
+  /// A term of a sum, by its `Value::identity`.
+  struct Term {
+    uint64_t value = 0;
+    std::optional<double> number;
+    bool is_minus = false;
+  };
+  /// What sums and exponentials are made of, and whether one is the divergence of a normal distribution.
+  void note_terms(const ir::Op& op, uint64_t identity, const Frame& frame);
+  std::vector<Term> terms_of(const Value& value) const;
+  void look_at_divergence(const std::vector<Term>& terms, Span span);
+  /// Sums over the records of a batch, and what is done with them.
+  void take_total(const ir::Op& op, const Operands& operands, Value& value, const Frame& frame);
+  uint32_t total_of(const ir::Op& op, const Operands& operands, const Frame& frame);
+  /// Whether what it gives is of all records together.
+  bool joins_records(const ir::Op& op, const Operands& operands, const Frame& frame) const;
   void look_at_rows(const ir::Op& op, const Operands& operands, const Frame& frame);
   void look_at_masks_given(const ir::Op& op, const ir::Function& function, const std::vector<Known>& given,
                            const Frame& frame);
@@ -191,11 +217,24 @@ class Trace {
   /// Functions as values, with what was known where they were made.
   std::vector<std::pair<const ir::Op*, Frame>> closures_;
   std::vector<Fill> fills_ = {Fill{}};
-  mutable uint64_t identities_ = 0;  ///< those that were given away
-  size_t budget_ = 0;                ///< ops that this run may still follow
-  size_t nested_ = 0;                ///< constructors that are being followed, each for a block of the one before
-  size_t built_ = 0;                 ///< ops of constructors that were followed by themselves, in all
-  size_t unsure_ = 0;                ///< conditions around the op at hand that only a run knows
+  std::vector<SharedNoise> draws_ = {SharedNoise{}};
+  /// What is a sum over records, or a sum of means of such ones.
+  struct Total {
+    std::vector<RecordSum> sums;
+    bool is_mean = false;
+  };
+  std::vector<Total> totals_ = {Total{}};
+  std::unordered_map<uint64_t, std::vector<Term>> sums_;  ///< of two to four terms
+  struct Logarithm {
+    uint64_t value = 0;  ///< its `Value::identity`
+    std::string name;    ///< of the variable in the program
+  };
+  std::unordered_map<uint64_t, Logarithm> logarithms_;  ///< of what is an `exp`, by the identity of that
+  mutable uint64_t identities_ = 0;                     ///< those that were given away
+  size_t budget_ = 0;                                   ///< ops that this run may still follow
+  size_t nested_ = 0;  ///< constructors that are being followed, each for a block of the one before
+  size_t built_ = 0;   ///< ops of constructors that were followed by themselves, in all
+  size_t unsure_ = 0;  ///< conditions around the op at hand that only a run knows
 };
 
 }  // namespace ltr::training_logic

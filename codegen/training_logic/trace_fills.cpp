@@ -79,6 +79,11 @@ uint32_t Trace::take_fill(const ir::Op& op, const Operands& operands, const Fram
     case Id::Matmul:
     case Id::Bmm:
       if (fills_[first.fill].is_shared_out) report_fill(fills_[first.fill]);
+      if (const auto& unsummed = fills_[first.fill].unsummed;
+          unsummed && !library::info(operands[1]->activation.function).gives_probs) {
+        findings.unsummed_axes.push_back(*unsummed);
+        findings.unsummed_axes.back().product = user_span(op, frame);
+      }
       return 0;
     case Id::Einsum:
       for (const Value* operand : operands) {
@@ -88,18 +93,22 @@ uint32_t Trace::take_fill(const ir::Op& op, const Operands& operands, const Fram
         }
       }
       return 0;
-    case Id::To:
+    case Id::To: return first.fill;
     case Id::Add:
     case Id::Div:
-    case Id::Sub: return first.fill;
-    case Id::Mul: return operands.size() > 1 && type_of(0).is_host_number() ? operands[1]->fill : first.fill;
+    case Id::Sub: return fills_[first.fill].unsummed ? 0 : first.fill;
+    case Id::Mul:
+      if (fills_[first.fill].unsummed) return 0;
+      return operands.size() > 1 && type_of(0).is_host_number() ? operands[1]->fill : first.fill;
     default: return library::info(op.function).draws == Draws::InTraining ? first.fill : 0;
   }
 }
 
 uint32_t Trace::share_out(const ir::Op& op, const Operands& operands, const Frame& frame) {
   const Value& first = *operands[0];
-  if (first.fill == 0 || operands.size() < 2) return 0;
+  if (operands.size() < 2) return 0;
+  if (const uint32_t across = share_out_across(op, first, frame)) return across;
+  if (first.fill == 0) return 0;
   const auto axis = number_of(*operands[1]);
   const size_t rank = frame.function->values[op.operands[0]].type.dims.size();
   if (axis != -1.0 && axis != double(rank) - 1) return 0;
@@ -109,6 +118,24 @@ uint32_t Trace::share_out(const ir::Op& op, const Operands& operands, const Fram
     return 0;
   }
   fill.is_shared_out = true;
+  fills_.push_back(std::move(fill));
+  return uint32_t(fills_.size() - 1);
+}
+
+// Where rows and columns are places of different things the first ones may share the last ones among them, as slots and capsules
+// do.
+uint32_t Trace::share_out_across(const ir::Op& op, const Value& scores, const Frame& frame) {
+  const std::vector<ir::DimId>& dims = frame.function->values[op.operands[0]].type.dims;
+  const auto& constant = use(op.operands[1], frame).constant;
+  const auto* axis = constant ? std::get_if<int64_t>(&*constant) : nullptr;
+  const size_t rank = dims.size();
+  if (axis == nullptr || rank < 3 || frame.function->is_library || !scores.is_of_input) return 0;
+  if (*axis >= 0 && module_.dims[dims[0]].kind == ir::Dim::Kind::Leading) return 0;
+  const int64_t at = *axis < 0 ? *axis + int64_t(rank) : *axis;
+  if (at >= int64_t(rank) - 1 || (at == int64_t(rank) - 2 && dims[rank - 1] != dims[rank - 2])) return 0;
+  Fill fill = fills_[scores.fill];
+  fill.unsummed = UnsummedAxis{written_span(op, 1, frame), {}, *axis};
+  fill.is_shared_out = false;
   fills_.push_back(std::move(fill));
   return uint32_t(fills_.size() - 1);
 }

@@ -221,6 +221,7 @@ Value Trace::host(const ir::Op& op, Frame& frame) {
   }
   Value value = severed(joined_operands(op, frame), {user_span(op, frame), "`item`", false});
   value.lost_term.reset();
+  value.may_count = op.host == host::Op::Div || first.may_count || (second != nullptr && second->may_count);
   return value;
 }
 
@@ -283,6 +284,8 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
     value.activation = {Id::LogSoftmax, span};
   take_sign(op, operands, value, frame);
   take_records(op, operands, value, frame);
+  take_noise(op, operands, value, frame);
+  take_total(op, operands, value, frame);
   const bool is_sum = op.function == Id::Add || op.function == Id::Sub;
   if (op.function == Id::Add && operands.size() == 2) look_at_terms(op, frame);
   if (is_sum && operands.size() == 2) {
@@ -362,6 +365,7 @@ void Trace::look_at_average(const ir::Op& op, const Value& target, const Value& 
 Value Trace::read_on_host(const ir::Op& op, const Frame& frame) const {
   Value value = joined_operands(op, frame);
   if (op.kind != OpKind::Item) value.is_of_input = false;
+  value.may_count = op.kind != OpKind::Item;
   return value;
 }
 

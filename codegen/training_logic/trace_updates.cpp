@@ -23,6 +23,8 @@ void Trace::update(const ir::Op& op, Frame& frame) {
   found.loss_span = written_span(op, 0, frame);
   found.loss = use(op.operands[0], frame);
   found.loss.reached.for_each([&](WeightId weight) { heap_.weights[weight].is_minimized = true; });
+  if (const Total& total = totals_[found.loss.total]; total.is_mean)
+    findings.record_sums.insert(findings.record_sums.end(), total.sums.begin(), total.sums.end());
   if (op.kind == OpKind::Backward) {
     gradients_.cleared.clear();
     for (const auto& [path, read] : found.loss.paths) {

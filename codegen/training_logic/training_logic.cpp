@@ -20,6 +20,8 @@ void check_findings(const Findings& findings, const Heap& heap, bool is_damaged,
   check_activations(findings, sink);
   check_samples(findings, sink);
   check_records(findings, sink);
+  check_noise(findings, sink);
+  check_totals(findings, sink);
   check_signs(findings, heap, sink);
   check_kinds(findings, sink);
   check_sides(findings, sink);

@@ -86,6 +86,7 @@ void depend(Value& into, const Value& from) {
   into.is_unknown = into.is_unknown || from.is_unknown;
   into.varies = into.varies || from.varies;
   into.is_of_input = into.is_of_input || from.is_of_input;
+  into.is_of_all_records = into.is_of_all_records || from.is_of_all_records;
   into.paths.insert(from.paths.begin(), from.paths.end());
   into.reached.insert(from.reached);
   into.cuts.insert(from.cuts.begin(), from.cuts.end());
@@ -98,6 +99,7 @@ Value join(const Value& left, const Value& right) {
   value.is_unknown = left.is_unknown || right.is_unknown;
   value.varies = left.varies || right.varies;
   value.is_of_input = left.is_of_input || right.is_of_input;
+  value.is_of_all_records = left.is_of_all_records || right.is_of_all_records;
   value.noise = left.noise ? left.noise : right.noise;
   value.is_none = left.is_none && right.is_none;
   value.may_be_none = left.is_none != right.is_none || left.may_be_none || right.may_be_none;
@@ -109,6 +111,9 @@ Value join(const Value& left, const Value& right) {
   if (left.identity == right.identity) value.identity = left.identity;
   value.is_zero_or_one = left.is_zero_or_one && right.is_zero_or_one;
   if (left.fill == right.fill) value.fill = left.fill;
+  if (left.draw == right.draw) value.draw = left.draw;
+  if (left.total == right.total) value.total = left.total;
+  value.may_count = left.may_count || right.may_count;
   if (left.constant == right.constant) value.constant = left.constant;
   value.paths = left.paths;
   value.paths.insert(right.paths.begin(), right.paths.end());

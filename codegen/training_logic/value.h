@@ -135,7 +135,11 @@ struct Value : boost::intrusive_ref_counter<Value, boost::thread_unsafe_counter>
   Places places = Places::Any;
   bool is_zero_or_one = false;  ///< numbers that say what is true
   uint32_t fill = 0;            ///< what some of its numbers were filled with: an index into `Trace::fills`
-  uint64_t identity = 0;        ///< values that have the same one are the same in each run; 0: nobody knows
+  uint32_t draw = 0;            ///< random numbers, or a product with them: an index into `Trace::draws_`
+  uint32_t total = 0;           ///< a sum over the records of a batch, moved and scaled: an index into `Trace::totals_`
+  bool is_of_all_records = false;  ///< hangs on numbers of all records of a batch
+  bool may_count = false;          ///< a number of the host, and maybe one by that of the records
+  uint64_t identity = 0;           ///< values that have the same one are the same in each run; 0: nobody knows
   std::optional<ir::Constant> constant;
   boost::container::flat_map<Path, Span> paths;   ///< with the place where the weights were read
   boost::container::flat_map<OwnerId, Cut> cuts;  ///< owners on whose weights it hangs, but no gradient reaches them

@@ -1,6 +1,7 @@
-// W0422: two `Linear` of which one is applied to what the other gives, and nothing but dropout is done with that.
+// W0422: two `Linear` of which one is applied to what the other gives, and nothing that bends is done with that.
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <tuple>
@@ -9,6 +10,7 @@
 #include "dsl/ast/walk.h"
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/declarations/doubtful.h"
+#include "dsl/check/declarations/given_numbers.h"
 
 namespace ltr::check {
 
@@ -16,7 +18,7 @@ namespace {
 
 using Pair = std::pair<std::string_view, std::string_view>;  // of the tree
 
-/// Where two stand in a row, and the dropout between them, which bends nothing.
+/// Where two stand in a row, and what bends nothing between them.
 struct RowPlace {
   Span span;
   std::vector<std::string> between;
@@ -24,7 +26,7 @@ struct RowPlace {
 
 /// How the code of an object uses the names of its members.
 struct MemberUses {
-  const std::set<std::string_view>& dropouts;
+  const std::set<std::string_view>& straight;            ///< those that bend nothing
   std::unordered_map<std::string_view, size_t> uses;     ///< all but `net.weights`
   std::unordered_map<std::string_view, size_t> applied;  ///< of those the ones that apply it to something
   std::map<Pair, size_t> in_a_row;                       ///< the second applied to what the first gives
@@ -37,8 +39,8 @@ struct MemberUses {
     const bool is_seen_within = expr.get<ast::Paren>() != nullptr;
     if (const auto [name, value] = applied_by(expr); name != nullptr && !is_seen_within) {
       ++applied[name->text];
-      // What stands behind dropout looks through it, so that each is passed once.
-      if (!dropouts.contains(name->text)) look_before(*name, *value);
+      // What stands behind them looks through them, so that each is passed once.
+      if (!straight.contains(name->text)) look_before(*name, *value);
     }
     ast::for_each_child(expr, *this);
   }
@@ -55,7 +57,7 @@ struct MemberUses {
   void look_before(const ast::Name& name, const ast::Expr& value) {
     std::vector<std::string> between;
     auto [inner, given] = applied_by(value);
-    while (inner != nullptr && dropouts.contains(inner->text)) {
+    while (inner != nullptr && straight.contains(inner->text)) {
       between.insert(between.begin(), inner->text);
       std::tie(inner, given) = applied_by(*given);
     }
@@ -96,18 +98,18 @@ class Joined {
   void look_at(const std::vector<ast::Item>& items) {
     std::unordered_map<std::string_view, Layer> layers;
     std::vector<const ast::Member*> lists;
-    dropouts_.clear();
+    straight_.clear();
     for (const ast::Item& item : items) {
       const auto* member = item.get<ast::Member>();
       if (member == nullptr || member->source) continue;
       if (const auto layer = layer_of(member->value))
         layers.emplace(member->name.text, *layer);
-      else if (call_of(member->value, "Dropout") != nullptr)
-        dropouts_.insert(member->name.text);
+      else if (bends_nothing(member->value))
+        straight_.insert(member->name.text);
       if (member->value.get<ast::List>() != nullptr) lists.push_back(member);
     }
     if (layers.size() < 2 && lists.empty()) return;
-    MemberUses uses{.dropouts = dropouts_};
+    MemberUses uses{.straight = straight_};
     for (const ast::Item& item : items) uses(item);
     for (const ast::Member* member : lists) {
       if (uses.is_only_applied(member->name.text)) look_at(*member->value.get<ast::List>());
@@ -130,14 +132,15 @@ class Joined {
   Context& cx_;
   uint32_t module_;
   const ast::Decl& decl_;
-  std::set<std::string_view> dropouts_;  ///< members that are `Dropout(p)`
+  std::vector<GivenNumbers> given_;  ///< asked for where two stand in a row; one without numbers if nothing gives some
+  std::set<std::string_view> straight_;  ///< members that bend nothing
 
   void look_at(const ast::List& list) {
     std::optional<Layer> first;
     std::vector<std::string> between;
     for (const ast::Expr& element : list.elements) {
       const auto* ref = element.get<ast::NameRef>();
-      if (call_of(element, "Dropout") != nullptr || (ref != nullptr && dropouts_.contains(ref->name.text))) {
+      if (bends_nothing(element) || (ref != nullptr && straight_.contains(ref->name.text))) {
         between.push_back(cx_.source_text(element.span));
         continue;
       }
@@ -154,10 +157,17 @@ class Joined {
 
   void report(const RowPlace& place, const std::string& first, const std::string& second, const std::string& sign) {
     std::string shown = first + sign + "relu" + sign;
-    for (const std::string& dropout : place.between) shown += dropout + sign;
+    for (const std::string& between : place.between) shown += between + sign;
     diagnostics::Diagnostic diagnostic = diag::one_linear_layer(place.span, first, second);
-    if (!place.between.empty()) diagnostic.note("dropout bends nothing: in evaluation it is not there");
+    if (!place.between.empty())
+      diagnostic.note("what stands between them bends nothing: in evaluation it is not there, or multiplies and adds");
     cx_.report(std::move(diagnostic.help("put an activation between them, `{}`, or take one away", shown + second)));
+  }
+
+  /// In evaluation such a layer is not there, or does to each number what the next layer could do.
+  bool bends_nothing(const ast::Expr& expr) const {
+    return std::ranges::any_of(std::array{"Dropout", "Identity", "BatchNorm1d"},
+                               [&](const char* name) { return call_of(expr, name) != nullptr; });
   }
 
   /// A call of what the library has under that name.
@@ -185,42 +195,35 @@ class Joined {
   }
 
   /// Whether less may come through between them than goes in and comes out, which one layer cannot do by so few weights.
-  bool narrows(const Layer& first, const Layer& second) const {
-    return !is_as_wide(*first.outputs, *first.inputs) && !is_as_wide(*first.outputs, *second.outputs);
+  bool narrows(const Layer& first, const Layer& second) {
+    if (given_.empty()) given_ = given_numbers(decl_, cx_);
+    if (given_.empty()) given_.emplace_back();
+    return std::ranges::any_of(given_, [&](const GivenNumbers& given) {
+      return !is_as_wide(*first.outputs, *first.inputs, given) && !is_as_wide(*first.outputs, *second.outputs, given);
+    });
   }
-  bool is_as_wide(const ast::Expr& width, const ast::Expr& other) const {
-    const Product wide = product_of(width), least = product_of(other);
+  bool is_as_wide(const ast::Expr& width, const ast::Expr& other, const GivenNumbers& given) const {
+    const Product wide = product_of(width, given), least = product_of(other, given);
     return wide.factor >= least.factor && std::ranges::includes(wide.names, least.names);
   }
-  Product product_of(const ast::Expr& expr) const {
+  Product product_of(const ast::Expr& expr, const GivenNumbers& given) const {
     Product product;
-    multiply(expr, product);
+    multiply(expr, given, product);
     std::ranges::sort(product.names);
     return product;
   }
-  void multiply(const ast::Expr& expr, Product& into) const {
-    if (const auto* paren = expr.get<ast::Paren>()) return multiply(*paren->inner, into);
+  void multiply(const ast::Expr& expr, const GivenNumbers& given, Product& into) const {
+    if (const auto* paren = expr.get<ast::Paren>()) return multiply(*paren->inner, given, into);
     if (const auto* both = expr.get<ast::Binary>(); both != nullptr && both->op == ast::BinaryOp::Multiply) {
-      multiply(*both->left, into);
-      return multiply(*both->right, into);
+      multiply(*both->left, given, into);
+      return multiply(*both->right, given, into);
     }
-    const auto known = known_int(expr);
+    const auto known = whole_number(expr, module_, cx_, &written_params(decl_), &given);
     int64_t factor = 0;
     if (known && *known > 0 && !__builtin_mul_overflow(into.factor, *known, &factor))
       into.factor = factor;
     else
       into.names.push_back(cx_.source_text(expr.span));
-  }
-  std::optional<int64_t> known_int(const ast::Expr& expr) const {
-    if (const auto* literal = expr.get<ast::IntLiteral>()) return literal->value;
-    const auto* ref = expr.get<ast::NameRef>();
-    const bool is_param = ref != nullptr && std::ranges::any_of(written_params(decl_), [&](const ast::Param& param) {
-                            return param.name.text == ref->name.text;
-                          });
-    const Symbol* symbol = ref != nullptr && !is_param ? cx_.graph.find(module_, ref->name.text) : nullptr;
-    const auto* constant = symbol != nullptr ? symbol->decl->get<ast::Const>() : nullptr;
-    const auto* literal = constant != nullptr ? constant->value.get<ast::IntLiteral>() : nullptr;
-    return literal != nullptr ? std::optional(literal->value) : std::nullopt;
   }
 };
 
