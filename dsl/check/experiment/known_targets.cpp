@@ -1,11 +1,13 @@
 // W0519: what a step is to predict lies within what it is given, or before it: `(x = s.tokens[.. T], y = s.tokens[.. T])`.
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "dsl/check/declarations/data_logic/data_logic.h"
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/walk.h"
+#include "runtime/tables/roles.h"
 
 namespace ltr::check {
 
@@ -32,18 +34,8 @@ bool is_at_most(const Polynomial& left, const Polynomial& right) {
 class Made {
  public:
   Made(const Fn& fn, const Program& program) : program_(program), values_(fn.locals.size()) {
-    for (const Stmt& line : fn.body) {
-      if (const auto* let = line.get<stmt::Let>()) {
-        // Of what is assigned twice the first value is not the one that is read.
-        if (!seen_.insert(let->local).second)
-          values_[let->local].reset();
-        else
-          values_[let->local] = let->value;
-      } else if (const auto* end = line.get<stmt::Return>(); end != nullptr && end->value) {
-        result_ = &program.exprs[*end->value].node;
-        type_ = &program.exprs[*end->value].type;
-      }
-    }
+    for (LocalId param = 0; param < fn.param_count; ++param) seen_.insert(param);
+    take(fn.body, true);
   }
 
   /// What the field `name` is made of: several stretches where they are stacked, one beside the other.
@@ -58,6 +50,21 @@ class Made {
   }
 
  private:
+  /// Of what is assigned twice, or in a branch, the first value may not be the one that is read.
+  void take(const Body& body, bool is_sure) {
+    for (const Stmt& line : body) {
+      const auto* let = line.get<stmt::Let>();
+      const auto* end = line.get<stmt::Return>();
+      if (let != nullptr)
+        values_[let->local] = seen_.insert(let->local).second && is_sure ? std::optional(let->value) : std::nullopt;
+      if (end != nullptr && end->value && is_sure) {
+        result_ = &program_.exprs[*end->value].node;
+        type_ = &program_.exprs[*end->value].type;
+      }
+      for_each_body(line, [&](const Body& inner) { take(inner, false); });
+    }
+  }
+
   void add(ExprId id, bool is_whole, std::vector<Stretch>& found) const {
     const ExprView& expr = program_.exprs[id];
     if (const auto* convert = expr.get<node::Convert>()) return add(convert->value, is_whole, found);
@@ -111,34 +118,26 @@ class Made {
   const Type* type_ = nullptr;
 };
 
-/// Params of a step that a loss compares with what is predicted.
-class Targets {
- public:
-  explicit Targets(const Program& program) : program_(program) {}
+ExprView rearranged(ExprId id, const Program& program) {
+  const ExprView& expr = program.exprs[id];
+  if (const auto* convert = expr.get<node::Convert>()) return rearranged(convert->value, program);
+  const auto* op = expr.get<node::Op>();
+  const bool is_moved = op != nullptr && !op->args.empty() && library::info(op->op).rearranges;
+  return is_moved ? rearranged(op->args[0], program) : expr;
+}
 
-  /// Param and loss.
-  std::map<LocalId, Id> of(const Fn& fn) {
-    std::map<LocalId, Id> found;
-    for_each_expr(fn.body, program_, [&](const ExprView& expr) {
-      const auto* op = expr.get<node::Op>();
-      if (op == nullptr || !library::is_loss(op->op) || op->args.size() < 2) return;
-      const ExprView wanted = rearranged(op->args[1]);
-      const auto* local = wanted.get<node::Local>();
-      if (local != nullptr && local->local < fn.param_count) found.emplace(local->local, op->op);
-    });
-    return found;
-  }
-
- private:
-  ExprView rearranged(ExprId id) const {
-    const ExprView& expr = program_.exprs[id];
-    if (const auto* convert = expr.get<node::Convert>()) return rearranged(convert->value);
+/// The params of a step that a loss compares with what is predicted, and which loss.
+std::map<LocalId, Id> targets_of(const Fn& step, const Program& program) {
+  std::map<LocalId, Id> found;
+  for_each_expr(step.body, program, [&](const ExprView& expr) {
     const auto* op = expr.get<node::Op>();
-    return op != nullptr && !op->args.empty() && library::info(op->op).rearranges ? rearranged(op->args[0]) : expr;
-  }
-
-  const Program& program_;
-};
+    if (op == nullptr || !library::is_loss(op->op) || op->args.size() < 2) return;
+    const ExprView wanted = rearranged(op->args[1], program);
+    const auto* local = wanted.get<node::Local>();
+    if (local != nullptr && local->local < step.param_count) found.emplace(local->local, op->op);
+  });
+  return found;
+}
 
 bool is_same(const ExprView& left, const ExprView& right, const Program& program) {
   const auto *local = left.get<node::Local>(), *other = right.get<node::Local>();
@@ -175,11 +174,11 @@ void check_known_targets(Context& cx, const Experiment& experiment) {
   const DataObject& data = cx.program.datas[experiment.data];
   for (const StepBinding& step : experiment.steps) {
     const auto stream = std::ranges::find(data.streams, step.role, &StreamDecl::role);
-    if (step.role != "train" || stream == data.streams.end() || stream->value.type.is_error()) continue;
+    if (step.role != kTrainRole || stream == data.streams.end() || stream->value.type.is_error()) continue;
     const Fn* map = last_map(stream->value, data, cx.program);
     if (map == nullptr) continue;
     const Fn& fn = cx.program.fns[step.fn];
-    const std::map<LocalId, Id> targets = Targets(cx.program).of(fn);
+    const std::map<LocalId, Id> targets = targets_of(fn, cx.program);
     const Made made(*map, cx.program);
     const auto field_of = [&](LocalId param) {
       return step.fields[param] < 0 ? "" : data.batch.fields[size_t(step.fields[param])].name;

@@ -90,7 +90,7 @@ void check_predict_stream(Span span, const DataObject& data, Context& cx) {
   if (has_own || is_reported(cx, diagnostics::Code::E0504, span)) return;
   cx.report(diag::no_stream(span, data.object.name, std::string(kPredictRole))
                 .note("without it `step predict` takes what the command line gives, and no records")
-                .help("`predict = val`, in the data"));
+                .help("`predict = …` in the data, of records as those of `val`"));
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ LTR_EXPORT Tensor maximum(const Tensor& a, const Tensor& b);
 LTR_EXPORT Tensor clamp(const Tensor& x, Option<double> min, Option<double> max);
 /// `a` where `condition` holds, else `b`.
 LTR_EXPORT Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
-/// `value` where `mask` holds, else `x`. The mask broadcasts to `x`.
+/// `value` where `mask` holds, else `x`. The two broadcast to one shape, as PyTorch's.
 LTR_EXPORT Tensor masked_fill(const Tensor& x, const Tensor& mask, Scalar value);
 /// Whether an element is nan.
 LTR_EXPORT Tensor isnan_(const Tensor& x);
