@@ -21,8 +21,11 @@ void Sink::report(Diagnostic diagnostic) {
 }
 
 void Sink::withdraw(const std::function<bool(const Diagnostic&)>& is_consequence) {
-  error_count_ -= std::erase_if(
-      diagnostics_, [&](const Diagnostic& one) { return one.severity == Severity::Error && is_consequence(one); });
+  std::erase_if(diagnostics_, [&](const Diagnostic& one) {
+    const bool goes = is_consequence(one);
+    error_count_ -= goes && one.severity == Severity::Error ? 1 : 0;
+    return goes;
+  });
 }
 
 std::vector<Diagnostic> Sink::sorted() const {

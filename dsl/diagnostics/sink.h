@@ -19,7 +19,7 @@ class Sink {
   explicit Sink(size_t max_errors = kMaxErrors) : max_errors_(max_errors) {}
 
   void report(Diagnostic diagnostic);
-  /// Takes back the errors that `is_consequence` of a mistake that is known by now.
+  /// Takes back what `is_consequence` of a mistake, or of a meaning, that is known by now.
   void withdraw(const std::function<bool(const Diagnostic&)>& is_consequence);
 
   bool has_errors() const { return error_count_ > 0; }

@@ -56,8 +56,10 @@ TEST_CASE("what a full disk does not take waits and comes later, in order and wh
       CHECK_THROWS_AS(file.append("two\n", true), Waiting);
       CHECK_THROWS_AS(file.append("three\n", false), Waiting);
       CHECK(text_of(path) == "one\n");
+      CHECK(file.is_waiting());
     }
     file.append("four\n", true);
+    CHECK_FALSE(file.is_waiting());
     CHECK(text_of(path) == "one\ntwo\nthree\nfour\n");
     CHECK(file.dropped() == 0);
     file.replace_last("4\n");

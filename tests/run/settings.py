@@ -8,6 +8,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from harness import EXAMPLES, build, check, finish, fit, newest, run, scratch
+import points
 
 PROGRAM = """ltr 1
 hparam rate: float = 0.1 where rate > 0
@@ -194,6 +195,14 @@ with scratch() as name:
               and ("the warm-up of cosine takes 17 updates, and has 16" in result.text) == is_long, result.text)
     result = fit(program, folder / "runs", "pair", "--set", "model.opt.schedule=cosine(warmup = 90 steps)")
     check("what an option gives has no place in a file", "warning: model.opt.schedule: the warm-up of cosine takes 90" in result.text and result.stderr.count("takes 90") == 1, result.text)
+    result = fit(program, folder / "runs", "pair", "--set", "model.opt.schedule=cosine(total = 90 steps)")
+    check("nor does training end before what a schedule is told without a word", "the whole of cosine takes 90" in result.text, result.text)
+    (folder / "signs.ltr").write_text(points.source(points.model(optimizer="opt = Rprop(net.weights)"),
+                                            "experiment signs { data = Points(), model = Net(), trainer { epochs = 2 } }\n"))
+    program = build(folder / "signs.ltr", folder)
+    for value, code, text in (("(1.2, 0.5)", 2, "etas[0] < 1"), ("(0.4, 1.0)", 2, "etas[1] > 1"), ("(0.4, 1.3)", 0, "finished")):
+        result = fit(program, folder / "runs", "--set", f"model.opt.etas={value}")
+        check(f"each of a pair has its range: {value}", result.returncode == code and text in result.text, result.text)
     (folder / "handed_on.ltr").write_text(HANDED_ON)
     program = build(folder / "handed_on.ltr", folder)
     for setting, says in (("model.pad=2", ""), ("model.pad=-3", ""), ("data.buffer=4", ""), ("data.buffer=none", ""),
