@@ -174,6 +174,27 @@ void join_names_of_hook(std::vector<Diagnostic>& told) {
   erase(told, is_joined);
 }
 
+/// What several uses of a block say of one number that it is built with: the same sizes, or the same rule with the same values.
+void join_of_builder(std::vector<Diagnostic>& told) {
+  std::map<std::pair<Span, std::string>, size_t> first_of;
+  std::vector<bool> is_joined(told.size());
+  for (size_t i = 0; i < told.size(); ++i) {
+    const Diagnostic& one = told[i];
+    const auto built =
+        std::ranges::find_if(one.labels, [](const Label& label) { return label.message.ends_with(" is built here"); });
+    const size_t sizes = one.message.find(" has the wrong size: ");
+    const bool is_size = one.code == Code::E0303 && sizes != std::string::npos;
+    if (built == one.labels.end() || (!is_size && one.code != Code::E0319)) continue;
+    const auto [known, is_first] =
+        first_of.try_emplace({built->span, is_size ? one.message.substr(sizes) : one.message}, i);
+    if (is_first || told[known->second].span.source != one.span.source) continue;
+    told[known->second].label(one.span, "{}",
+                              one.message == told[known->second].message ? "here, too" : "nor does it fit here");
+    is_joined[i] = true;
+  }
+  erase(told, is_joined);
+}
+
 /// What does not fit a type that is declared in one place, which may be the mistake.
 void join_of_declaration(std::vector<Diagnostic>& told) {
   std::map<Span, size_t> first_of;
@@ -244,6 +265,7 @@ void join_of_one_cause(std::vector<Diagnostic>& told) {
   join_names_of_hook(told);
   join_of_declaration(told);
   join_of_rule(told);
+  join_of_builder(told);
   constexpr Rule kRules[] = {{Code::E0210, is_read_as_word},
                              {Code::E0614, is_of_mesh},
                              {Code::E0507, is_of_lost_field},
