@@ -56,13 +56,12 @@ PREDICT = """step predict[B](image: float[B, 1, 28, 28]) -> {digit: i64[B], sure
 BOTH = ', SamplePredictions(n = 30, stream = "val.clean"), ImageGrid("image", n = 30, columns = 10, every = 20 steps)'
 
 
-ALONE = "\n".join(line for line in PROGRAM.split("\n") if not line.startswith("  predict = "))
 
 
-def made(folder, name, callbacks, predict=PREDICT, program=PROGRAM):
+def made(folder, name, callbacks, predict=PREDICT):
     (folder / name).mkdir()
     source = folder / name / "shown.ltr"
-    source.write_text(program.replace("CALLBACKS", callbacks).replace("PREDICT", predict))
+    source.write_text(PROGRAM.replace("CALLBACKS", callbacks).replace("PREDICT", predict))
     return build(source, folder / name, "shown")
 
 
@@ -126,11 +125,10 @@ def answers_agree(folder, of):
 def refused(folder):
     for name, callbacks, predict, given, code, words in (
             ("nowhere", ", SamplePredictions()", PREDICT, "SamplePredictions.stream=val.dirty", "R2006", ("val.dirty", "val.clean")),
-            ("alone", ", SamplePredictions()", PREDICT, "", "R2006", ("the data has no predict stream",)),
             ("field", ', ImageGrid("image")', PREDICT, "ImageGrid.field=picture", "R2002", ("picture", "the batch has image")),
             ("numbers", ', ImageGrid("image")', PREDICT, "ImageGrid.field=label", "R2006", ("label holds no images",))):
         options = ("--set", f"callbacks.{given}") if given else ()
-        program = made(folder, name, callbacks, predict, PROGRAM if name != "alone" else ALONE)
+        program = made(folder, name, callbacks, predict)
         result = fit(program, folder / "f", *options)
         check(f"{name}: {code}", result.returncode == 2 and code in result.text and all(word in result.text for word in words), result.text)
     result = fit(made(folder, "unsure", ', ImageGrid("image", n = 3)', ""), folder / "g")

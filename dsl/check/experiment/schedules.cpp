@@ -147,8 +147,33 @@ struct Schedules {
                     .help("`{}` takes {} of it away each time", less_text(factor->real),
                           percent_text(1 - less(factor->real))));
     } else if (is_each && factor->real > 0 && factor->real < 1) {
-      check_fall(factor->real, *period, place);
+      check_fall(factor->real, changes_to_nothing(factor->real) * period->value, period->measure, place);
+    } else if (factor->real > 0 && factor->real < 1) {
+      check_falls(schedule, factor->real, place);
     }
+  }
+
+  /// How often a rate is multiplied until it is below a millionth of what it was.
+  static double changes_to_nothing(double factor) {
+    constexpr double kNothing = 1e-6;
+    return std::ceil(std::log(kNothing) / std::log(factor));
+  }
+
+  /// The changes of `multistep`, which may bring it there, too.
+  void check_falls(const node::Call& schedule, double factor, Span place) {
+    const Wired at = argument(schedule, "at");
+    const auto* list = at.expr.get<node::List>();
+    std::vector<double> places;
+    std::optional<host::Measure> measure;
+    for (const ExprId id : list != nullptr ? list->elements : ExprIds()) {
+      const auto* period = cx.at(id).get<node::Quantity>();
+      if (period == nullptr || (measure && *measure != period->measure)) return;
+      measure = period->measure;
+      places.push_back(period->value);
+    }
+    std::ranges::sort(places);
+    const double count = changes_to_nothing(factor);
+    if (count <= double(places.size())) check_fall(factor, places[size_t(count) - 1], *measure, place);
   }
 
   /// W0421: a share of the rate to end at that is above all of it.
@@ -164,19 +189,17 @@ struct Schedules {
             .help("a tenth of it is `final = 0.1`"));
   }
 
-  /// A rate that is below a millionth of what it was before half of training is over.
-  void check_fall(double factor, const node::Quantity& period, Span place) {
-    constexpr double kNothing = 1e-6;
-    const auto limit = training.all_in(period.measure);
-    const double end = std::ceil(std::log(kNothing) / std::log(factor)) * period.value;
-    if (!limit || period.value <= 0 || end * 2 >= double(*limit)) return;
+  /// A rate that is below a millionth of what it was, at `end`, before half of training is over.
+  void check_fall(double factor, double end, host::Measure measure, Span place) {
+    const auto limit = training.all_in(measure);
+    if (!limit || end <= 0 || end * 2 >= double(*limit)) return;
     char left[32];
-    std::snprintf(left, sizeof left, "%.0e", std::pow(factor, end / period.value));
-    const std::string unit = period.measure == host::Measure::Epochs ? "epochs" : "steps";
+    std::snprintf(left, sizeof left, "%.0e", std::pow(factor, changes_to_nothing(factor)));
+    const std::string unit = measure == host::Measure::Epochs ? "epochs" : "steps";
     cx.report(diag::runaway_rate(place, optimizer,
                                  "is " + plain_power(left) + " of what it was after " + std::to_string(int64_t(end)) +
                                      " " + unit + " of " + std::to_string(*limit))
-                  .label(training.end_of(period.measure), "training ends here")
+                  .label(training.end_of(measure), "training ends here")
                   .note("what is trained behind that changes no weights")
                   .help("`gamma` is what is left of the rate each time: `0.95` takes 5 % of it away"));
   }
