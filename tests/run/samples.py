@@ -56,8 +56,6 @@ PREDICT = """step predict[B](image: float[B, 1, 28, 28]) -> {digit: i64[B], sure
 BOTH = ', SamplePredictions(n = 30, stream = "val.clean"), ImageGrid("image", n = 30, columns = 10, every = 20 steps)'
 
 
-
-
 def made(folder, name, callbacks, predict=PREDICT):
     (folder / name).mkdir()
     source = folder / name / "shown.ltr"
