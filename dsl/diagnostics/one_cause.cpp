@@ -183,7 +183,8 @@ void join_of_builder(std::vector<Diagnostic>& told) {
     const auto built =
         std::ranges::find_if(one.labels, [](const Label& label) { return label.message.ends_with(" is built here"); });
     const size_t sizes = one.message.find(" has the wrong size: ");
-    const bool is_size = one.code == Code::E0303 && sizes != std::string::npos;
+    // What a function declares to give may be the mistake of each.
+    const bool is_size = one.code == Code::E0303 && sizes != std::string::npos && one.message.starts_with("`");
     if (built == one.labels.end() || (!is_size && one.code != Code::E0319)) continue;
     const auto [known, is_first] =
         first_of.try_emplace({built->span, is_size ? one.message.substr(sizes) : one.message}, i);
