@@ -50,10 +50,11 @@ inline std::optional<std::string> broken_rule(std::string_view path, double valu
   };
   for (const auto& [own, range] : kRows) {
     if (own != path) continue;
-    // A number that is none keeps to nothing.
-    if (!(range.is_low_open ? value > range.low : value >= range.low))
+    // A number that is none keeps to no end that there is.
+    constexpr double kNoEnd = std::numeric_limits<double>::infinity();
+    if (range.low != -kNoEnd && !(range.is_low_open ? value > range.low : value >= range.low))
       return rule(range.is_low_open ? ">" : ">=", range.low);
-    if (!is_counted && !(range.is_high_open ? value < range.high : value <= range.high))
+    if (range.high != kNoEnd && !is_counted && !(range.is_high_open ? value < range.high : value <= range.high))
       return rule(range.is_high_open ? "<" : "<=", range.high);
   }
   return std::nullopt;

@@ -126,6 +126,18 @@ ExprView rearranged(ExprId id, const Program& program) {
   return is_moved ? rearranged(op->args[0], program) : expr;
 }
 
+/// Whether a step takes a part of the param itself: what of it the model sees, the step says.
+bool is_cut(LocalId param, const Fn& step, const Program& program) {
+  bool found = false;
+  for_each_expr(step.body, program, [&](const ExprView& expr) {
+    const auto* op = expr.get<node::Op>();
+    if (op == nullptr || (op->op != Id::Slice && op->op != Id::Select)) return;
+    const auto* of = program.exprs[op->args[0]].get<node::Local>();
+    found = found || (of != nullptr && of->local == param);
+  });
+  return found;
+}
+
 /// The params of a step that a loss compares with what is predicted, and which loss.
 std::map<LocalId, Id> targets_of(const Fn& step, const Program& program) {
   std::map<LocalId, Id> found;
@@ -188,7 +200,7 @@ void check_known_targets(Context& cx, const Experiment& experiment) {
       const std::vector<Stretch> target = made.field(wanted, true);
       if (target.size() != 1 || is_reported(cx, diagnostics::Code::W0519, target[0].span)) continue;
       for (LocalId other = 0; other < fn.param_count; ++other) {
-        if (targets.contains(other)) continue;
+        if (targets.contains(other) || is_cut(other, fn, cx.program)) continue;
         for (const Stretch& input : made.field(field_of(other))) {
           const std::string how = known_by(target[0], input, loss, cx.program);
           if (how.empty()) continue;
