@@ -5,12 +5,14 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include <cstddef>
 #include <cstdlib>
 #include <set>
 #include <utility>
 
 #include "codegen/ir/internal_error.h"
 #include "dsl/diagnostics/suggest.h"
+#include "dsl/resolve/library.h"
 #include "ltrc/commands.h"
 #include "ltrc/exit_code.h"
 #include "ltrc/output.h"
@@ -235,6 +237,7 @@ int main_on_deep_stack(const std::vector<std::string>& words) {
   const bool is_started = pthread_create(&thread, &attributes, run, &job) == 0;
   pthread_attr_destroy(&attributes);
   if (!is_started) return guarded_main(words);
+  resolve::LibraryIndex::get();  // While the other thread reads the command line and the program.
   pthread_join(thread, nullptr);
   return job.second;
 }
@@ -253,11 +256,15 @@ void take_memory_in_large_steps() {
   mallopt(M_TOP_PAD, kStep);
   mallopt(M_TRIM_THRESHOLD, 16 * kStep);
   mallopt(M_MMAP_THRESHOLD, kStep);
-  // More than what was there before is the first step; volatile, or compilers leave out what nobody uses.
-  void* const volatile first = std::malloc(1 << 20);
+  // What malloc writes at both ends of its first piece would make small pages of the huge ones around it: that piece is larger than what
+  // is left, so that it comes with the step, and ends before the first huge page.
+  constexpr int kFirst = 192 << 10;
+  const auto end = reinterpret_cast<uintptr_t>(sbrk(0));
+  const uintptr_t huge = (end + kFirst + kPage - 1) / kPage * kPage;
+  sbrk(intptr_t(huge - kFirst - end));
+  void* const volatile first = std::malloc(kFirst / 4 * 3);  // volatile, or compilers leave out what nobody uses
+  madvise(reinterpret_cast<void*>(huge), kStep - kPage, MADV_HUGEPAGE);
   std::free(first);
-  const auto end = reinterpret_cast<uintptr_t>(sbrk(0)) / kPage * kPage;
-  madvise(reinterpret_cast<void*>(end - kStep + kPage), kStep - kPage, MADV_HUGEPAGE);
 #endif
 }
 
