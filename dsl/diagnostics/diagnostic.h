@@ -51,6 +51,7 @@ enum class Tie : uint8_t {
   Hook,       ///< does not bring the name
   Batches,    ///< makes batches of records
   Cut,        ///< cuts a tensor into parts
+  Built,      ///< gives the sizes of what is used there
 };
 
 struct Label {

@@ -174,20 +174,23 @@ void join_names_of_hook(std::vector<Diagnostic>& told) {
   erase(told, is_joined);
 }
 
+/// What a message says of the name that it begins with; all of it, if it begins with none.
+std::string behind_name(const std::string& message) {
+  return message.starts_with('`') ? message.substr(message.find('`', 1) + 1) : message;
+}
+
 /// What several uses of a block say of one number that it is built with: the same sizes, or the same rule with the same values.
 void join_of_builder(std::vector<Diagnostic>& told) {
   std::map<std::pair<Span, std::string>, size_t> first_of;
   std::vector<bool> is_joined(told.size());
   for (size_t i = 0; i < told.size(); ++i) {
     const Diagnostic& one = told[i];
-    const auto built =
-        std::ranges::find_if(one.labels, [](const Label& label) { return label.message.ends_with(" is built here"); });
-    const size_t sizes = one.message.find(" has the wrong size: ");
-    // What a function declares to give may be the mistake of each.
-    const bool is_size = one.code == Code::E0303 && sizes != std::string::npos && one.message.starts_with("`");
-    if (built == one.labels.end() || (!is_size && one.code != Code::E0319)) continue;
+    const Label* built = find_tie(one, Tie::Built);
+    // What a function declares to give may be the mistake of each: such a message begins with no name.
+    const bool is_size = one.code == Code::E0303 && one.message.starts_with('`');
+    if (built == nullptr || (!is_size && one.code != Code::E0319)) continue;
     const auto [known, is_first] =
-        first_of.try_emplace({built->span, is_size ? one.message.substr(sizes) : one.message}, i);
+        first_of.try_emplace({built->span, is_size ? behind_name(one.message) : one.message}, i);
     if (is_first || told[known->second].span.source != one.span.source) continue;
     told[known->second].label(one.span, "{}",
                               one.message == told[known->second].message ? "here, too" : "nor does it fit here");

@@ -45,7 +45,7 @@ bool is_of_sizes(diagnostics::Code code) {
 
 void label_built(diagnostics::Diagnostic& diagnostic, const std::string& name, Span place) {
   const bool is_there = std::ranges::any_of(diagnostic.labels, [&](const auto& one) { return one.span == place; });
-  if (!is_there && diagnostic.span != place) diagnostic.label(place, "`{}` is built here", name);
+  if (!is_there && diagnostic.span != place) diagnostic.tie(diagnostics::Tie::Built, place, "`{}` is built here", name);
 }
 
 /// The name that is called at a place, or with what is there.
