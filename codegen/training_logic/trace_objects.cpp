@@ -270,7 +270,12 @@ void Trace::made_metric(const ir::Op& op, Frame& frame) {
 Value Trace::chosen_by_pattern(const ir::Op& op, Frame& frame) {
   const Value& scope = use(op.operands[0], frame);
   if (!scope.scope) return {};
-  Pattern found{op.loc.span, op.text("pattern"), root_->owner, heap_.weights_at(*scope.scope, {}), true};
+  // The model is the outermost that has the rule; a test that builds it is around it.
+  std::string of;
+  for (const Frame* around = &frame; around != nullptr; around = around->caller) {
+    if (!around->function->owner.empty()) of = around->function->owner;
+  }
+  Pattern found{op.loc.span, op.text("pattern"), of, heap_.weights_at(*scope.scope, {}), true};
   if (const ir::Function* init = find(op.text("fn"))) {
     for (const ir::Op& made : init->body.ops) {
       if (library::info(made.function).begins_matrices) found.begins_matrices = library::info(made.function).name;

@@ -63,6 +63,13 @@ bool is_read_as_word(const Diagnostic& one, Diagnostic& named) {
   return one.code == Code::E0201 && one.words[1] == "`" + word + "`";
 }
 
+/// `self.net` where no member is called so, as in a callback, whose model has it.
+bool is_of_self(const Diagnostic& one, Diagnostic& python) {
+  const bool is_self = one.code == Code::E0301 && python.words[0] == "self." && one.span.begin == python.span.end;
+  if (is_self) python.helps.insert(python.helps.end(), one.helps.begin(), one.helps.end());
+  return is_self;
+}
+
 /// A mesh that has too few places, as it lacks an axis.
 bool is_of_mesh(const Diagnostic& one, Diagnostic& mesh) {
   if (one.code != Code::E0615 || !has_place(one, mesh.span)) return false;
@@ -270,11 +277,8 @@ void join_of_one_cause(std::vector<Diagnostic>& told) {
   join_of_declaration(told);
   join_of_rule(told);
   join_of_builder(told);
-  constexpr Rule kRules[] = {{Code::E0210, is_read_as_word},
-                             {Code::E0614, is_of_mesh},
-                             {Code::E0507, is_of_lost_field},
-                             {Code::E0402, is_of_loss},
-                             {Code::E0316, is_of_list}};
+  constexpr Rule kRules[] = {{Code::E0210, is_read_as_word},  {Code::E0206, is_of_self}, {Code::E0614, is_of_mesh},
+                             {Code::E0507, is_of_lost_field}, {Code::E0402, is_of_loss}, {Code::E0316, is_of_list}};
   for (const Rule& rule : kRules) join_each(told, rule);
   join_of_place(told, Code::E0322, Tie::Batches, told_with_stage);
   join_of_place(told, Code::E0303, Tie::Cut, told_with_part);

@@ -458,6 +458,7 @@ void check_body_of(Context& cx, FnInfo& fn) {
     if (fn.result.kind != Kind::Void && !fn.result.is_error() && !always_returns(typed.body) &&
         !has_error(typed.body)) {
       cx.report(diag::missing_return(fn.ast->name.span, fn.name, cx.text(fn.result)));
+      typed.body.push_back({fn.ast->name.span, stmt::Error{}});  // What it would give is not known.
     }
   }
   // One that gives what it does not declare was told so.

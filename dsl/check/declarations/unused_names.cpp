@@ -144,8 +144,11 @@ bool is_told_apart(const Context& cx, Span call) {
 /// program reads otherwise than by a call, of a function whose params are looked at.
 void check_locals(Context& cx, const ast::Fn& fn, const ObjectInfo* owner, const Names* values, FnRole role) {
   Reads reads;
-  if (fn.value) reads(*fn.value);
   Assigned assigned;
+  if (fn.value) {
+    reads(*fn.value);
+    assigned(*fn.value);
+  }
   for (const ast::Stmt& stmt : fn.body) {
     reads(stmt);
     assigned(stmt);

@@ -51,9 +51,31 @@ void check_body_logs(Context& cx, const Body& body) {
   }
 }
 
+/// Of a name that the model logs and a callback, or two callbacks, the later value stands for both.
+void check_logs_together(Context& cx, const Experiment& experiment) {
+  if (experiment.model >= cx.program.models.size()) return;
+  std::map<std::pair<std::string, std::string>, const LogEntry*> first;  // by role and name
+  const auto add = [&](const std::string& owner) {
+    for (const LogEntry& entry : cx.program.logs) {
+      if (entry.owner != owner || entry.kind == "error") continue;
+      const auto [place, is_new] = first.try_emplace({entry.role, entry.name}, &entry);
+      if (is_new || place->second->owner == owner || is_reported(cx, diagnostics::Code::E0411, entry.span)) continue;
+      cx.report(diag::logged_twice(entry.span, entry.role + "." + entry.name)
+                    .label(place->second->span, "`{}` logs it here", place->second->owner));
+    }
+  };
+  add(cx.program.models[experiment.model].name);
+  std::set<std::string> listed;  // One that is listed twice is one mistake, and another one.
+  for (const Expr& callback : experiment.callbacks) {
+    const auto* call = callback.get<node::Call>();
+    if (call != nullptr && listed.insert(call->name).second) add(call->name);
+  }
+}
+
 }  // namespace
 
 void check_logged_names(Context& cx) {
+  for (const Experiment& experiment : cx.program.experiments) check_logs_together(cx, experiment);
   for (const Object& model : cx.program.models) {
     if (model.is_library) continue;
     for (const uint32_t fn : model.fns) {

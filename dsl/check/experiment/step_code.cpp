@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "dsl/check/declarations/declarations.h"
+#include "dsl/check/scope/reported.h"
 #include "dsl/check/walk.h"
 #include "runtime/tables/roles.h"
 
@@ -47,6 +48,8 @@ class StepCode {
 
  private:
   void report(diagnostics::Diagnostic diagnostic, const char* help) {
+    // A step that is a copy, and what several steps run, is the same code.
+    if (is_reported(cx_, diagnostic.code, diagnostic.span)) return;
     if (!is_step_) diagnostic.label(step_.span, "this step runs it");
     diagnostic.helps.emplace_back(help);
     cx_.report(std::move(diagnostic));

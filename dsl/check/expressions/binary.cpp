@@ -2,6 +2,7 @@
 #include "dsl/check/expressions/declared_at.h"
 #include "dsl/check/expressions/operands.h"
 #include "dsl/check/expressions/origins.h"
+#include "dsl/check/expressions/remainders.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/host/math.h"
 
@@ -113,17 +114,6 @@ Expr check_host_ints(const Sign& sign, Expr left, Expr right, Span span, Scope& 
   return result;
 }
 
-/// W0315: what a division leaves, against a number that it never leaves.
-void look_at_remainder(const ExprView& left, const ExprView& right, Span span, const Scope& scope) {
-  const auto* remainder = left.get<node::Host>();
-  if (remainder == nullptr || remainder->op != host::Op::Mod || !right.type.value) return;
-  const auto& divisor = scope.cx.at(remainder->args[1]).type.value;
-  const auto size = divisor ? divisor->constant() : std::nullopt, number = right.type.value->constant();
-  if (!size || !number || *size <= 0 || (*number >= 0 && *number < *size)) return;
-  scope.cx.report(diag::never_equal(span, scope.cx.source_text(left.span), std::to_string(*number))
-                      .note("what a division by {} leaves is 0 to {}", *size, *size - 1));
-}
-
 Expr check_host(const Sign& sign, Expr left, Expr right, Span span, Scope& scope) {
   const Operator& op = info(sign.op);
   const bool both_bool = left.type.kind == Kind::Bool && right.type.kind == Kind::Bool;
@@ -134,10 +124,7 @@ Expr check_host(const Sign& sign, Expr left, Expr right, Span span, Scope& scope
     return error_at(span);
   }
   if (op.is_comparison) {
-    if (sign.op == ast::BinaryOp::Equal || sign.op == ast::BinaryOp::NotEqual) {
-      look_at_remainder(left, right, span, scope);
-      look_at_remainder(right, left, span, scope);
-    }
+    look_at_remainders(sign.op, left, right, span, scope);
     if (left.type.kind != right.type.kind) {
       left = convert(std::move(left), Type::of(Kind::Float), scope);
       right = convert(std::move(right), Type::of(Kind::Float), scope);
@@ -187,14 +174,18 @@ void report_clash(const Sign& sign, const ExprView& left, const ExprView& right,
     Dim& dim = widened.dims[widened.dims.size() - 1 - i];
     if (dim.size.is_one()) dim = other.dims[other.dims.size() - 1 - i];
   }
-  diagnostic.note("broadcasting would silently make {} and train on the wrong loss", cx.text(widened));
+  if (op.is_comparison)
+    diagnostic.note("broadcasting would silently compare each with each, {}",
+                    cx.text(Type::tensor(Element::Bool, widened.dims)));
+  else
+    diagnostic.note("broadcasting would silently make {} and train on the wrong loss", cx.text(widened));
   const bool is_left_longer = a.dims.size() >= b.dims.size();
   add_shape_cure(diagnostic, is_left_longer ? left : right, is_left_longer ? right : left, cx);
   cx.report(std::move(diagnostic));
 }
 
 /// E0307 of two tensors whose elements are of two types.
-void report_elements(const Sign& sign, const ExprView& left, const ExprView& right, const Scope& scope) {
+void report_elements(const Sign& sign, const ExprView& left, const ExprView& right, Scope& scope) {
   Context& cx = scope.cx;
   const Operator& op = info(sign.op);
   diagnostics::Diagnostic diagnostic = diag::wrong_element(
@@ -205,6 +196,9 @@ void report_elements(const Sign& sign, const ExprView& left, const ExprView& rig
   if (is_update && is_floating(left.type.element) && is_floating(right.type.element)) {
     const std::string code = cx.source_text(right.span);
     diagnostic.help("convert the right side: `{}.to({})`", as_base(code), to_text(left.type.element));
+  } else if (op.is_comparison &&
+             (help_places(diagnostic, left, right.type, scope) || help_places(diagnostic, right, left.type, scope))) {
+    // A conversion would compare what is not meant.
   } else {
     // What is computed goes on in the type of the policy, `float`.
     const Element meant = right.type.element == Element::Float ? Element::Float : left.type.element;

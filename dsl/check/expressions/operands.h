@@ -15,6 +15,9 @@ void add_shape_cure(diagnostics::Diagnostic& diagnostic, const ExprView& longer,
 /// Where the dims of the shorter are the first of the longer, not the last: `[B, D]` and `[B]`. False if they are not.
 bool add_unsqueeze_cure(diagnostics::Diagnostic& diagnostic, const ExprView& longer, const ExprView& shorter,
                         const Scope& scope);
+/// Adds how places are asked for, where `value` is a row of what `max` gives along an axis, which other libraries give them as:
+/// `x.max(1)[1]`.
+bool help_places(diagnostics::Diagnostic& diagnostic, const ExprView& value, const Type& wanted, Scope& scope);
 /// Where one of the two was made of an `arange` of too many or too few, or by a reduction along the wrong axis: how it is made to
 /// fit. False if neither was.
 bool add_origin_cure(diagnostics::Diagnostic& diagnostic, const ExprView& left, const ExprView& right, Scope& scope);

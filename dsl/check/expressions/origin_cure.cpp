@@ -154,6 +154,21 @@ void help_one_of_each(diagnostics::Diagnostic& diagnostic, const ExprView& value
   });
 }
 
+bool help_places(diagnostics::Diagnostic& diagnostic, const ExprView& value, const Type& wanted, Scope& scope) {
+  Context& cx = scope.cx;
+  return find_maker(value, scope, [&](const ExprView& part) {
+    const auto* row = part.get<node::Op>();
+    const auto* most = row != nullptr && row->op == library::Id::Select ? cx.at(row->args[0]).get<node::Op>() : nullptr;
+    const bool is_most = most != nullptr && (most->op == library::Id::Max || most->op == library::Id::Min);
+    if (!is_most || most->args.size() < 2 || cx.at(row->args[0]).type.dims != wanted.dims) return false;
+    const std::string name(library::info(most->op).name);
+    diagnostic.help("`{}` gives the values alone, and places are `{}.arg{}({})`", name,
+                    as_base(cx.source_text(cx.at(most->args[0]).span)), name,
+                    cx.source_text(cx.at(most->args[1]).span));
+    return true;
+  });
+}
+
 bool is_reduction(const std::string& name, const Scope& scope) {
   const Symbol* symbol = name.empty() ? nullptr : scope.cx.graph.find(scope.module, name);
   return symbol != nullptr && symbol->fn != nullptr && symbol->kind == SymbolKind::Op &&

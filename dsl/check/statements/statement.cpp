@@ -37,7 +37,8 @@ Expr check_condition(const ast::Expr& expr, const char* word, Scope& scope) {
   diagnostics::Diagnostic diagnostic = diag::wrong_type(
       condition.span, "`" + std::string(word) + "` takes a host bool, not " + scope.cx.text(condition.type));
   const std::string text = scope.cx.source_text(condition.span);
-  if (scope.in_train) {
+  // A function may be one that `step train` calls.
+  if (scope.in_train || scope.place == Place::Fn) {
     diagnostic.help("`where(condition, a, b)` chooses on the device");
   } else if (may_have_several_elements(condition.type)) {
     const Type bools = Type::tensor(Element::Bool, condition.type.dims);

@@ -306,10 +306,29 @@ Expr convert_choice(Expr expr, const Type& wanted, Scope& scope, const char* wha
   return error_at(expr.span);
 }
 
-/// A quotient of ints of which only a run knows whether it is whole, where a fraction would do.
+/// Whether it is another number in each round of a loop.
+bool goes_with_rounds(const ExprView& expr, const Context& cx) {
+  if (expr.is<node::Local>()) {
+    const std::optional<AtomId> atom = expr.type.value ? expr.type.value->single_atom() : std::nullopt;
+    return atom && cx.program.atoms.at(*atom).is_binder;
+  }
+  const auto* host = expr.get<node::Host>();
+  return host != nullptr && host->op != host::Op::Mod &&
+         std::ranges::any_of(host->args, [&](ExprId arg) { return goes_with_rounds(cx.at(arg), cx); });
+}
+
+/// A quotient of ints of which only a run knows whether it is whole, where a fraction would do; of one that goes with a loop it is
+/// known that it mostly is not, unless it cancels.
 void warn_of_quotient(const ExprView& value, Scope& scope) {
   const auto* quotient = value.get<node::Host>();
-  if (quotient == nullptr || quotient->op != host::Op::Div || value.type.value) return;
+  if (quotient == nullptr || quotient->op != host::Op::Div) return;
+  if (value.type.value) {
+    const AtomTable& atoms = scope.cx.program.atoms;
+    const auto is_quotient = [&](AtomId id) { return atoms.at(id).kind == Atom::Kind::Exact; };
+    if (!goes_with_rounds(scope.cx.at(quotient->args[0]), scope.cx) ||
+        std::ranges::none_of(atoms.deep_atoms(*value.type.value), is_quotient))
+      return;
+  }
   if (counts(scope.cx.at(quotient->args[0]), scope.cx)) return;  // Said where it is divided.
   report_quotient(value, scope);
 }

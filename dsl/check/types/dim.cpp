@@ -60,6 +60,9 @@ std::optional<Polynomial> dim_name(const ast::Expr& expr, const ast::NameRef& re
     for (const auto& [binder, atom] : scope.dim_names) binders += binder + ", ";
     if (!is_near && scope.place == Place::Data && scope.info == nullptr)
       diagnostic.help("a size that differs between batches is a binder: `batch[{}{}] { … }`", binders, name);
+    else if (!is_near && scope.place == Place::Member && scope.owner != nullptr)
+      diagnostic.help("a member has a size that is known when it is built: a parameter, `{}({}: int)`",
+                      scope.owner->name, name);
     else if (!is_near)
       diagnostic.help("a size that differs between calls is a binder: `{}[{}{}](…)`", declared_as(scope), binders,
                       name);

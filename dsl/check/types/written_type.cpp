@@ -4,6 +4,7 @@
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/host_types.h"
 #include "dsl/check/scope/twice.h"
+#include "dsl/diagnostics/suggest.h"
 
 namespace ltr::check {
 
@@ -75,6 +76,8 @@ void report_unknown_type(const ast::Name& name, Scope& scope) {
     diagnostic.help("it says of which names: `one_of[min, max]`");
   else if (name.text == "None")
     diagnostic.help("a function that gives nothing has no `->`");
+  else if (name.text == "tensor")
+    diagnostic.help("{}", std::string(*diagnostics::foreign_advice("Tensor")));
   else if (name.text == "Tuple" || name.text == "tuple")
     diagnostic.help("a tuple of types has round brackets: `(int, int)`");
   else if (!did_you_mean(diagnostic, name.text, name.span, known))

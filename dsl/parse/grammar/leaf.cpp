@@ -97,9 +97,9 @@ bool parse_python_word(State& state, Iter& first, ast::Expr& out) {
       return true;
     }
     if (member->kind == TokenKind::Log && parse_log_call(state, first, member, out)) return true;
-    state.report_at(
-        first, diag::python_form(source::join(span, dot->span), "self.", "nothing: `" + name.text + "` is in scope")
-                   .fix(source::join(span, dot->span), ""));
+    state.report_at(first,
+                    diag::python_form(source::join(span, dot->span), "self.", "nothing: a member is called by its name")
+                        .fix(source::join(span, dot->span), ""));
     first = std::next(member);
     out = ast::Expr{name.span, ast::NameRef{name}};
     return true;
