@@ -95,11 +95,6 @@ diagnostics::Diagnostic test_names_none(Span span, const std::string& loss, cons
       "an optimizer is a member of a model: `m = MODEL(…)` above, and `minimize {} with m.OPTIMIZER`", loss));
 }
 
-bool has_one_optimizer(const Scope& scope) {
-  const auto is_optimizer = [](const auto& member) { return member.second.kind == MemberKind::Optimizer; };
-  return scope.owner != nullptr && std::ranges::count_if(scope.owner->members, is_optimizer) == 1;
-}
-
 }  // namespace
 
 Stmt check_minimize(const ast::Stmt& statement, const ast::Minimize& minimize, Scope& scope) {
@@ -107,8 +102,7 @@ Stmt check_minimize(const ast::Stmt& statement, const ast::Minimize& minimize, S
   if (scope.place != Place::Step && scope.place != Place::Test) {
     cx.report(diag::wrong_place(statement.span, "`minimize` stands in steps")
                   .help("a function returns the loss, and `step train` minimizes it"));
-    // The step that calls it makes an update, though not as it should.
-    if (!has_one_optimizer(scope)) return {statement.span, stmt::Error{}};
+    return {statement.span, stmt::Error{}};
   }
   if (scope.place == Place::Step && scope.info->is_manual) {
     cx.report(diag::wrong_place(statement.span, "a manual step does not `minimize`")
