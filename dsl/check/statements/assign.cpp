@@ -116,9 +116,11 @@ bool report_kept_name(const ast::Name& name, const ast::Expr& target, Scope& sco
   } else if (!is_part) {
     diagnostic.help("choose another name for the local");
   }
+  const ast::Expr* whole = &target;
+  while (const auto* index = whole->get<ast::Index>()) whole = &*index->base;
   if (is_part && member != scope.owner->members.end() && member->second.type.kind == Kind::Block)
     diagnostic.help("with what its weights begin is said in the model: `init \"{}\" = …`",
-                    scope.cx.source_text(target.span));
+                    scope.cx.source_text(whole->span));
   scope.cx.report(std::move(diagnostic));
   return true;
 }
@@ -220,12 +222,18 @@ library::Id put_of(library::Id op) {
   return library::Id::None;
 }
 
-/// Whether a value is a part of a variable that can be replaced: indices and fields of it.
-bool is_part(const ExprView& part, const Context& cx) {
-  if (part.is<node::Local>() || part.is<node::Member>()) return true;
-  if (const auto* field = part.get<node::RecordField>()) return is_part(cx.at(field->record), cx);
+/// What `part` is a part of, by indices and fields that can be replaced.
+ExprView whole_of(const ExprView& part, const Context& cx) {
+  if (const auto* field = part.get<node::RecordField>()) return whole_of(cx.at(field->record), cx);
   const auto* index = part.get<node::Op>();
-  return index != nullptr && put_of(index->op) != library::Id::None && is_part(cx.at(index->args[0]), cx);
+  return index != nullptr && put_of(index->op) != library::Id::None ? whole_of(cx.at(index->args[0]), cx) : part;
+}
+
+/// E0324 of a member of what a member or a local holds, `model.net.weight`.
+void report_other_member(const ast::Expr& target, const ExprView& whole, Scope& scope) {
+  scope.cx.report(
+      diag::not_assignable_member(target.span, scope.cx.source_text(whole.span), "a member of another object")
+          .help("its own functions and steps change states and buffers, optimizers weights"));
 }
 
 /// The whole of which `part` is a part, with `value` in its place. Tensors are values, so this is a
@@ -277,7 +285,16 @@ Expr with_part(const ast::Expr& target, Expr part, Expr value, const ast::Expr*&
             .help("make it anew: `{}`", is_tuple ? "t = (t[0], NEW)" : "l = l[.. i] + [NEW] + l[i + 1 ..]"));
     return error_at(target.span);
   }
-  if (!is_part(part, scope.cx)) {
+  const ExprView whole = whole_of(part, scope.cx);
+  const auto* member = whole.get<node::Member>();
+  // Of what a member of its own holds `report_kept_name` speaks.
+  const auto* name = root->get<ast::NameRef>();
+  const bool is_own = name != nullptr && scope.owner != nullptr && scope.owner->members.contains(name->name.text);
+  if (member != nullptr && !is_own && !scope.cx.at(member->object).is<node::Self>()) {
+    report_other_member(target, whole, scope);
+    return error_at(target.span);
+  }
+  if (member == nullptr && !whole.is<node::Local>()) {
     diagnostics::Diagnostic diagnostic =
         diag::wrong_place(target.span, "only an index or a field of a variable can be assigned to");
     const auto* field = target.get<ast::Field>();
