@@ -125,16 +125,18 @@ void check_uncalled_steps(Context& cx) {
       for (const std::string_view role : {kValRole, kTestRole}) check_unmeasured(cx, i, std::string(role), called);
   }
   for (const auto& [place, object] : cx.declared.objects_of_kind) {
-    // Another file may have an experiment with this model, and steps that call it.
+    // Another file may have an experiment with this model, and steps that call it; a name that is nearly a role is meant for one.
     const bool is_used =
         std::any_of(cx.program.experiments.begin(), cx.program.experiments.end(),
                     [&](const Experiment& one) { return object->kind == Kind::Model && one.model == object->index; });
-    if (!is_used || object->is_damaged || object->module != 0) continue;
+    const bool is_here = object->module == 0;
+    if (!is_used || object->is_damaged || cx.graph.modules[object->module].is_library) continue;
     for (const auto& [name, fn] : object->fns) {
       if (fn->role != FnRole::Step || called.contains(fn->index)) continue;
-      if (name == kValRole) check_unfed_val(*object, *fn, cx);
+      if (name == kValRole && is_here) check_unfed_val(*object, *fn, cx);
       if (is_role(name)) continue;    // The trainer calls it.
       if (fn->is_told_log) continue;  // E0423 asks for the name that is meant.
+      if (!is_here && !step_meant_by(*fn)) continue;
       diagnostics::Diagnostic diagnostic = diag::uncalled_step(fn->ast->name.span, name);
       if (const auto near = step_meant_by(*fn))
         add_near(diagnostic, name, fn->ast->name.span, *near);

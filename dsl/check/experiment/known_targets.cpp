@@ -6,6 +6,7 @@
 
 #include "dsl/check/declarations/data_logic/data_logic.h"
 #include "dsl/check/experiment/wired.h"
+#include "dsl/check/expressions/expressions.h"
 #include "dsl/check/walk.h"
 #include "runtime/tables/roles.h"
 
@@ -24,6 +25,21 @@ struct Stretch {
 
   bool is_whole() const { return begin == Polynomial(0) && end == size; }
 };
+
+/// The params of the data that an experiment gives numbers, hparams at their defaults.
+AtomTable::Substitution numbers_of(const DataObject& data, const Experiment& experiment, Program& program) {
+  AtomTable::Substitution numbers;
+  for (size_t i = 0; i < data.object.params.size() && i < experiment.data_arguments.size(); ++i) {
+    const auto& size = data.object.params[i].type.value;
+    const std::optional<AtomId> atom = size ? size->single_atom() : std::nullopt;
+    if (!atom) continue;
+    const ExprView given = program.exprs[experiment.data_arguments[i]];
+    const auto number =
+        evaluate(wire(given, data.object, experiment.data_arguments, experiment, program).expr, program);
+    if (number) numbers.emplace(*atom, Polynomial(number->whole));
+  }
+  return numbers;
+}
 
 bool is_at_most(const Polynomial& left, const Polynomial& right) {
   const Polynomial difference = right - left;  // Sizes are not negative.
@@ -184,6 +200,7 @@ std::string known_by(const Stretch& target, const Stretch& input, Id loss, const
 
 void check_known_targets(Context& cx, const Experiment& experiment) {
   const DataObject& data = cx.program.datas[experiment.data];
+  const AtomTable::Substitution numbers = numbers_of(data, experiment, cx.program);
   for (const StepBinding& step : experiment.steps) {
     const auto stream = std::ranges::find(data.streams, step.role, &StreamDecl::role);
     if (step.role != kTrainRole || stream == data.streams.end() || stream->value.type.is_error()) continue;
@@ -192,6 +209,10 @@ void check_known_targets(Context& cx, const Experiment& experiment) {
     const Fn& fn = cx.program.fns[step.fn];
     const std::map<LocalId, Id> targets = targets_of(fn, cx.program);
     const Made made(*map, cx.program);
+    const auto with = [&](Stretch one) {
+      for (Polynomial* bound : {&one.begin, &one.end, &one.size}) *bound = cx.program.atoms.substitute(*bound, numbers);
+      return one;
+    };
     const auto field_of = [&](LocalId param) {
       return step.fields[param] < 0 ? "" : data.batch.fields[size_t(step.fields[param])].name;
     };
@@ -202,7 +223,7 @@ void check_known_targets(Context& cx, const Experiment& experiment) {
       for (LocalId other = 0; other < fn.param_count; ++other) {
         if (targets.contains(other) || is_cut(other, fn, cx.program)) continue;
         for (const Stretch& input : made.field(field_of(other))) {
-          const std::string how = known_by(target[0], input, loss, cx.program);
+          const std::string how = known_by(with(target[0]), with(input), loss, cx.program);
           if (how.empty()) continue;
           cx.report(diag::known_target(target[0].span, wanted, how, field_of(other))
                         .label(input.span, "the step is given this"));

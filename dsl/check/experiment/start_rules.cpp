@@ -171,39 +171,28 @@ void help_exchanged(diagnostics::Diagnostic& diagnostic, Span argument, Context&
   if (here && meant && *here != *meant) help_exchange(diagnostic, *find.call, *here, *meant, cx);
 }
 
-/// The call in an experiment that gives each of two params what the other one is called.
-struct FindExchanged {
-  std::string one, other;
-  std::optional<Span> found;
-
-  void operator()(const auto& node) { ast::for_each_child(node, *this); }
-  void operator()(const ast::Expr& expr) {
-    if (const auto* call = expr.get<ast::Call>()) {
-      const auto gives = [&](const std::string& param, const std::string& name) {
-        return std::ranges::any_of(call->arguments, [&](const auto& argument) {
-          const auto* ref = argument.value->template get<ast::NameRef>();
-          return argument.name && argument.name->text == param && ref != nullptr && ref->name.text == name;
-        });
-      };
-      if (gives(one, other) && gives(other, one)) found = expr.span;
-    }
-    ast::for_each_child(expr, *this);
-  }
-};
-
-/// Adds the call with exchanged names that a rule `past == ahead` comes from.
-void label_exchanged(diagnostics::Diagnostic& diagnostic, const std::string& rule, const std::string& experiment,
+/// Adds the two arguments of an experiment that a rule `past == ahead` comes from, where each of two params is given what the other
+/// one is called.
+void label_exchanged(diagnostics::Diagnostic& diagnostic, const std::string& rule, const Experiment& experiment,
                      const Context& cx) {
   const size_t at = rule.find(" == ");
   if (at == std::string::npos) return;
-  FindExchanged find{.one = rule.substr(0, at), .other = rule.substr(at + 4), .found = {}};
-  for (const resolve::Module& module : cx.graph.modules) {
-    for (const ast::Decl& decl : module.ast.decls) {
-      const auto* of = decl.get<ast::Experiment>();
-      if (of != nullptr && of->name.text == experiment) find(decl);
+  const std::string one = rule.substr(0, at), other = rule.substr(at + 4);
+  const auto label = [&](const Object& built, const ExprIds& arguments) {
+    std::optional<Span> first, second;
+    for (size_t i = 0; i < built.params.size() && i < arguments.size(); ++i) {
+      const ExprView given = cx.program.exprs[arguments[i]];
+      const auto* hparam = given.get<node::Hparam>();
+      if (hparam == nullptr || given.span.is_empty()) continue;
+      if (built.params[i].name == one && hparam->name == other) first = given.span;
+      if (built.params[i].name == other && hparam->name == one) second = given.span;
     }
-  }
-  if (find.found) diagnostic.label(*find.found, "`{}` and `{}` are given for each other here", find.one, find.other);
+    if (first && second)
+      diagnostic.label(source::join(std::min(*first, *second), std::max(*first, *second)),
+                       "`{}` and `{}` are given for each other here", one, other);
+  };
+  label(cx.program.datas[experiment.data].object, experiment.data_arguments);
+  label(cx.program.models[experiment.model], experiment.model_arguments);
 }
 
 /// The declaration of the program that a place lies in, but for experiments, whose settings are each on their own.
@@ -297,7 +286,7 @@ void check_rules(Context& cx, const Experiment& experiment, const std::vector<Ob
     if (place != asked_at) diagnostic.tie(diagnostics::Tie::AskedBy, asked_at, "by this");
     // What a call is given has to fit; rules of what is called are of the call.
     label_builder(diagnostic, asked_at, asked_at == rule.span, cx);
-    label_exchanged(diagnostic, rule.text, experiment.name, cx);
+    label_exchanged(diagnostic, rule.text, experiment, cx);
     if (sides) label_given(diagnostic, *sides, experiment, cx);
     note_hparams(diagnostic, wired, cx);
     if (help_divisor(diagnostic, wired.expr, rule.text, asked_at, cx))

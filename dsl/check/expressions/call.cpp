@@ -21,7 +21,8 @@ Expr report_type_called(const ast::Name& name, CallSite& site) {
   const bool is_element = name.text != "int" && name.text != "str";
   const auto* word = value.get<node::StrConst>();
   if (word != nullptr && word->text.find("inf") != std::string::npos) {
-    diagnostic.help("there is no infinity: a large number such as `1e30`, or leave the bound out");
+    diagnostic.help("there is no infinity: a large number such as `{}1e30`, or leave the bound out",
+                    word->text.starts_with('-') ? "-" : "");
   } else if (value.type.is_tensor() && value.type.dims.empty() && !scope.in_train &&
              (name.text == "float" || name.text == "int")) {
     diagnostic.help("`{}.item()` is its number, and `{}.to({})` a tensor of another type", text, text,

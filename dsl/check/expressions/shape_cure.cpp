@@ -13,7 +13,10 @@ void add_shape_cure(diagnostics::Diagnostic& diagnostic, const ExprView& longer,
     const Broadcast shape = broadcast(one, other, cx);
     return shape.dims && shape.equal.empty() && !shape.is_symbolic_clash;
   };
-  for (size_t i = many.size(); i-- > 0;) {
+  // A dim that was added there is meant: the other one lacks its own.
+  const auto* added = longer.get<node::Op>();
+  const bool is_added = added != nullptr && added->op == library::Id::Unsqueeze;
+  for (size_t i = is_added ? 0 : many.size(); i-- > 0;) {
     std::vector<Dim> squeezed = many;
     squeezed.erase(squeezed.begin() + long(i));
     if (!many[i].size.is_one() || !agree(squeezed, few)) continue;
@@ -25,7 +28,7 @@ void add_shape_cure(diagnostics::Diagnostic& diagnostic, const ExprView& longer,
   if (agree(many, paired)) {
     std::string code = as_base(cx.source_text(shorter.span));
     for (size_t i = few.size(); i < many.size(); ++i) code += ".unsqueeze(0)";
-    diagnostic.help("if each is meant to meet each: `{}`", code);
+    diagnostic.help("{}`{}`", is_added ? "" : "if each is meant to meet each: ", code);
   } else {
     diagnostic.help("write `.squeeze(…)` or `.unsqueeze(…)` on one side");
   }
