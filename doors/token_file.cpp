@@ -16,7 +16,8 @@ constexpr int32_t kVersion32 = 7;
 
 }  // namespace
 
-TokenFile::TokenFile(const std::string& path) : bytes_(path) {
+TokenFile::TokenFile(const std::string& path) : path_(path), bytes_(path) {
+  bytes_.watch();
   const auto word = [&](size_t index) { return get_le<int32_t>(bytes_.data() + 4 * index); };
   const bool has_header = bytes_.size() >= kHeader && (word(0) == kMagic16 || word(0) == kMagic32);
   if (has_header) {
@@ -42,6 +43,7 @@ void TokenFile::copy(uint64_t begin, uint64_t count, int32_t* out) const {
   for (uint64_t i = 0; i < count; ++i, from += width_) {
     out[i] = width_ == 2 ? int32_t(get_le<uint16_t>(from)) : get_le<int32_t>(from);
   }
+  if (bytes_.is_cut()) throw FormatError(path_, start_ + begin * width_, "the file was cut off while it was read");
 }
 
 }  // namespace ltr::doors

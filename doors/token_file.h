@@ -14,10 +14,11 @@ class TokenFile {
   explicit TokenFile(const std::string& path);
 
   uint64_t count() const { return count_; }
-  /// Ids `begin` to `begin + count` as int32.
+  /// Ids `begin` to `begin + count` as int32. FormatError where the file was cut off since it was opened.
   void copy(uint64_t begin, uint64_t count, int32_t* out) const;
 
  private:
+  std::string path_;
   Mapping bytes_;
   uint64_t start_ = 0;
   uint64_t width_ = 2;

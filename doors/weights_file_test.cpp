@@ -272,4 +272,20 @@ TEST_CASE("files of tokens, with and without a header") {
   CHECK_THROWS_AS(TokenFile(testing::ScratchFile("b.bin", "abc").path), FormatError);
 }
 
+TEST_CASE("a file of tokens that is cut off while it is read is said to be so") {
+  const testing::ScratchFile file(".bin", std::string(40'000, 1));
+  const TokenFile tokens(file.path);
+  std::vector<int32_t> out(10);
+  tokens.copy(0, 10, out.data());
+  std::filesystem::resize_file(file.path, 5'000);
+  tokens.copy(10, 10, out.data());
+  CHECK(out[0] == 257);
+  CHECK_THROWS_AS(tokens.copy(15'000, 10, out.data()), FormatError);
+  // Another one takes its place among those that are watched.
+  const testing::ScratchFile second(".bin", std::string(40'000, 2));
+  const TokenFile others(second.path);
+  others.copy(15'000, 10, out.data());
+  CHECK(out[0] == 514);
+}
+
 }  // namespace ltr::doors

@@ -40,10 +40,22 @@ class BatchFile : public OpenFile {
 
   void choose(const std::vector<size_t>& columns) override {
     chosen_ = columns;
-    const auto reader =
-        open(columns.empty() ? std::vector<size_t>{} : std::vector<size_t>{columns[0]}, arrow::default_memory_pool());
-    for (int i = 0; i < reader->num_record_batches(); ++i) add_block(needed(reader->ReadRecordBatch(i))->num_rows());
-    nulls_.assign(columns.size(), -1);
+    nulls_.assign(columns.size(), 0);
+    auto reader = open(chosen_, arrow::default_memory_pool());
+    for (int i = 0; i < reader->num_record_batches(); ++i) {
+      const int64_t before = arrow::default_memory_pool()->total_bytes_allocated();
+      const Batch batch = needed(reader->ReadRecordBatch(i));
+      add_block(batch->num_rows());
+      if (nulls_.empty() || nulls_[0] < 0) continue;
+      for (size_t column = 0; column < columns.size(); ++column)
+        nulls_[column] += batch->column(place_of(column))->null_count();
+      // Much that is packed would be unpacked for its nulls alone.
+      constexpr int64_t kMuch = 1 << 20;
+      const bool is_packed = arrow::default_memory_pool()->total_bytes_allocated() - before > kMuch;
+      if (!is_packed) continue;
+      nulls_.assign(columns.size(), -1);
+      reader = open({columns[0]}, arrow::default_memory_pool());
+    }
   }
 
   std::shared_ptr<const RowBlock> read(size_t block) const override {
@@ -51,10 +63,8 @@ class BatchFile : public OpenFile {
       const auto pool = block_pool();
       const auto reader = open(chosen_, pool.get());
       const Batch batch = needed(reader->ReadRecordBatch(int(block)));
-      std::vector<size_t> places;  // The reader leaves out the others.
-      for (const size_t column : chosen_)
-        places.push_back(
-            size_t(std::count_if(chosen_.begin(), chosen_.end(), [&](size_t one) { return one < column; })));
+      std::vector<size_t> places;
+      for (size_t column = 0; column < chosen_.size(); ++column) places.push_back(size_t(place_of(column)));
       return make_block(pool, table_of(batch, places));
     } catch (const ColumnFileError&) {
       throw;
@@ -64,6 +74,11 @@ class BatchFile : public OpenFile {
   }
 
  private:
+  /// Where a chosen column stands in what is read: the reader leaves out the others.
+  int place_of(size_t chosen) const {
+    return int(std::count_if(chosen_.begin(), chosen_.end(), [&](size_t one) { return one < chosen_[chosen]; }));
+  }
+
   std::shared_ptr<arrow::ipc::RecordBatchFileReader> open(const std::vector<size_t>& columns,
                                                           arrow::MemoryPool* pool) const {
     auto with = options(pool);
@@ -91,7 +106,10 @@ class BatchStream : public OpenFile {
 
   void choose(const std::vector<size_t>& columns) override {
     chosen_ = columns;
-    nulls_.assign(columns.size(), -1);
+    for (const size_t column : columns) {
+      nulls_.push_back(0);
+      for (const Batch& batch : batches_) nulls_.back() += batch->column(int(column))->null_count();
+    }
   }
 
   std::shared_ptr<const RowBlock> read(size_t block) const override {

@@ -26,6 +26,7 @@ namespace fs = std::filesystem;
 nlohmann::json known_before = nlohmann::json::object();
 Str known_program;
 std::atomic<int64_t> stages_made = 0;
+std::map<int, uint64_t> drawings_made;
 std::mutex all_known_mutex;
 std::vector<const Known*> all_known;
 
@@ -51,6 +52,7 @@ void set_known(nlohmann::json from_checkpoint, Str of_program) {
   known_before = std::move(from_checkpoint);
   known_program = std::move(of_program);
   stages_made = 0;
+  drawings_made.clear();
 }
 
 namespace {
@@ -162,6 +164,7 @@ nlohmann::json known_of(const Data& data) {
 }
 
 int64_t next_stage_number() { return stages_made++; }
+uint64_t next_drawing(int depth) { return drawings_made[depth]++; }
 
 Str records_key() {
   if (known_program.empty() || is_mock_data()) return "";

@@ -55,6 +55,8 @@ bool is_known(const Str& name);
 Str records_key();
 /// 0, 1, 2 … since `set_known`: tells stages apart that look alike, as a program makes all of its stages in one order.
 int64_t next_stage_number();
+/// 0, 1, 2 … of the stages with random numbers that have so many stages below, likewise: two that do differ in what they draw.
+uint64_t next_drawing(int depth);
 /// All that is known of the streams of `data`, by name; it is found out now.
 nlohmann::json known_of(const Data& data);
 /// Values that a field of this name had, as far as a checkpoint says so: its classes.

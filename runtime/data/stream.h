@@ -21,6 +21,7 @@ struct ReadAt {
   uint64_t seed = 0;
   bool ordered = false;
   bool is_unlabelled = false;  ///< a row of `--read` again, with what its prediction does not hang on made up
+  uint64_t time = 0;           ///< not 0 for one that comes again in an epoch: random maps draw anew then
 };
 
 struct Error;

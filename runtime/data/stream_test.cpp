@@ -12,6 +12,7 @@
 #include "ltr/streams.h"
 #include "runtime/api/error.h"
 #include "runtime/data/expected.h"
+#include "runtime/data/known.h"
 #include "runtime/data/loader.h"
 #include "runtime/data/permutation.h"
 #include "runtime/data/rows_source.h"
@@ -39,6 +40,8 @@ const Schema kSquare = {{"x", DType::I64, {2}, ""}};
 void jitter(const Data&, const Record& in, Record& out) {
   out[0].tensor = give(*In(in[0].tensor) + int64_t(random_bits() % 1000));
 }
+
+void rename(const Data&, const Record& in, Record& out) { out[0].tensor = in[0].tensor; }
 
 void fail_on_7(const Data&, const Record& in, Record& out) {
   if (in[0].whole % 10 == 7) throw std::runtime_error("seven");
@@ -145,6 +148,34 @@ TEST_CASE("a stratified split spreads every value evenly") {
   CHECK(std::count_if(small.begin(), small.end(), [](int64_t n) { return n < 40; }) == 10);
 }
 
+TEST_CASE("a stratified split keeps its sizes where classes do not divide") {
+  Str text = "n,kind\n";
+  for (int i = 0; i < 100; ++i) text += std::to_string(i) + ",c" + std::to_string(i % 33) + "\n";
+  const testing::ScratchFile file(".csv", text);
+  const Stream rows = csv(file.path, ",", {}, {{"n", DType::I64, {}, "int"}, {"kind", DType::U8, {}, "str"}});
+  const auto of_classes = [](const std::vector<int64_t>& records) {
+    std::vector<int64_t> counts(33);
+    for (const int64_t n : records) ++counts[size_t(n % 33)];
+    return counts;
+  };
+  for (const Option<int64_t>& seed : {Option<int64_t>(), Option<int64_t>(1)}) {
+    const auto counted = split(rows, Ints{30, 10}, seed, Str("kind"));
+    CHECK(numbers(counted[0]).size() == 30);
+    CHECK(numbers(counted[1]).size() == 10);
+    const auto shared = split(rows, Floats{0.8, 0.2}, seed, Str("kind"));
+    const auto train = numbers(shared[0]), val = numbers(shared[1]);
+    CHECK(train.size() == 80);
+    CHECK(val.size() == 20);
+    auto all = train;
+    all.insert(all.end(), val.begin(), val.end());
+    CHECK(sorted(all) == numbers(range(100)));
+    // Of 3 or 4 records a class gives 2 or 3, or 3 or 4, and never more than one from its share.
+    for (const int64_t count : of_classes(train)) CHECK((count >= 2 && count <= 4));
+    for (const int64_t count : of_classes(val)) CHECK(count <= 1);
+  }
+  CHECK(error_of([&] { split(rows, Ints{90, 20}, 1, Str("kind")); }).code == "R3005");
+}
+
 TEST_CASE("take, skip, shard, concat, zip, repeat") {
   CHECK(numbers(take(range(5), 2)) == std::vector<int64_t>{0, 1});
   CHECK(numbers(skip(range(5), 3)) == std::vector<int64_t>{3, 4});
@@ -203,6 +234,7 @@ TEST_CASE("batches are equal for 0, 1 and 4 workers, with random maps, and when 
   CHECK(expected.size() == 2 * (202 + 13));
   CHECK(drain(stream, 1) == expected);
   CHECK(drain(stream, 4) == expected);
+  set_known(nlohmann::json::object(), "");  // Another run, which numbers its stages from 0.
   const Stream anew = collate(map(map(shuffle(range(101), 3), &kData, pure), &kData, random), 8, false);
   CHECK(drain(anew, 4) == expected);
   const auto later = drain(anew, 2, 5);
@@ -226,6 +258,33 @@ TEST_CASE("a record's augmentation hangs on the record and the epoch, not on its
   CHECK(at::equal(aten(b[0].tensor), aten(again[0].tensor)));
   shuffled.state()->read({3, 4, 9}, again);
   CHECK_FALSE(at::equal(aten(b[0].tensor), aten(again[0].tensor)));
+}
+
+TEST_CASE("two maps draw apart, and so does one of a record that comes again") {
+  const MapInfo pure{square, kSquare, false, "square", {}};
+  const MapInfo random{jitter, kSquare, true, "jitter", {}};
+  const MapInfo other{jitter, {{"y", DType::I64, {2}, ""}}, true, "jitter", {}};
+  const Stream squares = map(range(10), &kData, pure);
+  const auto value = [](const Stream& stream, int64_t index, size_t field = 0) {
+    Record record;
+    stream.state()->read({1, index, 9}, record);
+    return aten(record[field].tensor).clone();
+  };
+  const Stream view = map(squares, &kData, random);
+  const Stream both = zip(view, map(squares, &kData, other), "equal");
+  CHECK_FALSE(at::equal(value(both, 3, 0), value(both, 3, 1)));
+  // One map is one value, wherever it is read again.
+  const Stream twice = zip(select(view, {"x"}),
+                           map(view, &kData, MapInfo{rename, {{"y", DType::I64, {2}, ""}}, false, "", {}}), "equal");
+  CHECK(at::equal(value(twice, 3, 0), value(twice, 3, 1)));
+  const Stream after = concat(view, view);
+  CHECK_FALSE(at::equal(value(after, 3), value(after, 13)));
+  CHECK(at::equal(value(after, 3), value(view, 3)));
+  const Stream mixed = mix({view, view}, {});
+  CHECK_FALSE(at::equal(value(mixed, 6), value(mixed, 7)));
+  const Stream again = map(map(sample(skip(range(2), 1), "i", 1, 4, true), &kData, pure), &kData, random);
+  CHECK_FALSE(at::equal(value(again, 0), value(again, 1)));
+  CHECK(at::equal(value(again, 1), value(again, 1)));
 }
 
 TEST_CASE("endless streams go on over epochs") {

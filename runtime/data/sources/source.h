@@ -7,6 +7,7 @@
 #include "doors/csv.h"
 #include "doors/file.h"
 #include "doors/file_kind.h"
+#include "doors/unpacked.h"
 #include "runtime/api/error.h"
 #include "runtime/data/stream.h"
 
@@ -55,6 +56,11 @@ auto reading(const Str& path, Body&& body) -> decltype(body()) {
   } catch (const std::system_error& error) {
     throw Error(err::file_missing.code, fmt::format("cannot read {}: {}", path, error.code().message()));
   }
+}
+
+/// R3002 where a file of records was cut off since it was opened: what was read of it is nothing.
+inline void need_whole(const doors::Unpacked& file, const Str& path) {
+  if (file.is_cut()) throw error_here(err::schema_differs, path, "the file was cut off while it was read");
 }
 
 }  // namespace ltr

@@ -104,6 +104,7 @@ class TarShards : public Source {
         refuse(sample, fmt::format("the field {}: {}", schema_[i].name, error.placed()));
       }
     }
+    need_whole(shards_[sample.shard].file, shards_[sample.shard].path);
     return true;
   }
 
@@ -117,7 +118,7 @@ class TarShards : public Source {
     size_t shard;
     Str key;
     std::vector<Member> members;
-    Str twice;  ///< an ending that two of its files have
+    Str twice;  ///< an ending that two of its files have, the first that was found
   };
   struct Shard {
     Str path;
@@ -133,7 +134,7 @@ class TarShards : public Source {
       if (is_first || samples_.back().key != key) samples_.push_back({shards_.size() - 1, key, {}, ""});
       is_first = false;
       Sample& sample = samples_.back();
-      if (find(sample, ending) != nullptr) sample.twice = ending;
+      if (sample.twice.empty() && find(sample, ending) != nullptr) sample.twice = ending;
       sample.members.push_back({std::move(ending), entry.offset, entry.size});
     }
   }
@@ -147,6 +148,7 @@ class TarShards : public Source {
   Str place_of(const Sample& sample) const { return fmt::format("{}:{}", shards_[sample.shard].path, sample.key); }
 
   [[noreturn]] void refuse(const Sample& sample, const Str& reason) const {
+    need_whole(shards_[sample.shard].file, shards_[sample.shard].path);
     throw bad_record(location(), place_of(sample), reason);
   }
 

@@ -113,10 +113,13 @@ class Examples : public Source {
         out[i] = cell(feature, schema_[i]);
       }
     } catch (const Misfit& misfit) {
+      need_whole(files_[place.file].bytes, path);
       throw bad_record(location(), place_of(place), misfit.text);
     } catch (const doors::FormatError& error) {
+      need_whole(files_[place.file].bytes, path);
       throw bad_record(location(), place_of(place), error.placed());
     }
+    need_whole(files_[place.file].bytes, path);
     return true;
   }
 

@@ -71,7 +71,11 @@ class TokenShards : public Source {
 
   void copy(int64_t index, int32_t* out) const {
     const auto [shard, begin] = find(index);
-    shard->tokens.copy(uint64_t(begin), uint64_t(window_), out);
+    try {
+      shard->tokens.copy(uint64_t(begin), uint64_t(window_), out);
+    } catch (const doors::FormatError& error) {
+      throw error_here(err::schema_differs, shard->path, error.placed());
+    }
     const int32_t* const wrong = std::find_if(out, out + window_, [](int32_t id) { return id < 0; });
     if (wrong == out + window_) return;
     throw error_here(err::bad_record, fmt::format("{} token {}", shard->path, begin + (wrong - out)),

@@ -4,6 +4,7 @@
 
 #include "ltr/streams.h"
 #include "runtime/api/error.h"
+#include "runtime/data/permutation.h"
 #include "runtime/data/rows.h"
 #include "runtime/data/stream.h"
 
@@ -151,7 +152,10 @@ class Concat : public StreamState {
   const StreamState& side(const ReadAt& at) const { return at.index < border_ ? *first_.state() : *second_.state(); }
   ReadAt inside(const ReadAt& at) const {
     ReadAt out = at;
-    if (at.index >= border_) out.index -= border_;
+    if (at.index >= border_) {
+      out.index -= border_;
+      out.time = ltr::mix(at.time + 1);  // The same records may stand in both.
+    }
     return out;
   }
 

@@ -7,6 +7,7 @@
 
 #include "ltr/streams.h"
 #include "runtime/api/error.h"
+#include "runtime/data/known.h"
 #include "runtime/data/left_out.h"
 #include "runtime/data/rows.h"
 #include "runtime/data/stages/planned.h"
@@ -21,13 +22,13 @@ namespace {
 class Map : public Stage {
  public:
   Map(const Stream& inner, const Data* self, const MapInfo& info, const Option<int64_t>& skip_bad)
-      : Stage(info.out, inner), self_(self), info_(info), skip_bad_(skip_bad), number_(made_++) {}
+      : Map(inner, self, info, skip_bad, info.random ? next_drawing(inner.state()->depth() + 1) : 0) {}
 
   /// Rows from outside stand one by one: what is wrong with one is its own matter.
   Stream rebuilt(const Stream& source) const override {
     const bool is_lenient = source.state()->leaves_out_refused() && batch_size() == 0;
-    return Stream(
-        new Map(inner().rebuilt(source), self_, info_, is_lenient ? Option<int64_t>(kEndless) : std::nullopt));
+    return Stream(new Map(inner().rebuilt(source), self_, info_, is_lenient ? Option<int64_t>(kEndless) : std::nullopt,
+                          drawing_));
   }
   bool is_fixed() const override { return !info_.random && inner().is_fixed(); }
   bool is_pure() const override { return !info_.random && inner().is_pure(); }
@@ -78,6 +79,9 @@ class Map : public Stage {
   }
 
  private:
+  Map(const Stream& inner, const Data* self, const MapInfo& info, const Option<int64_t>& skip_bad, uint64_t drawing)
+      : Stage(info.out, inner), self_(self), info_(info), skip_bad_(skip_bad), number_(made_++), drawing_(drawing) {}
+
   bool run(const ReadAt& at, Record& out) const {
     thread_local std::vector<Record> pool;
     Record in;
@@ -94,8 +98,10 @@ class Map : public Stage {
     }
     if (info_.random) {
       const Origin origin = inner().origin(at);
-      seed_random(
-          random_key(at.seed, "sample", {uint64_t(depth()), uint64_t(origin.at.epoch), uint64_t(origin.at.index)}));
+      const uint64_t key =
+          random_key(at.seed, "sample", {uint64_t(depth()), uint64_t(origin.at.epoch), uint64_t(origin.at.index)});
+      const bool is_first = drawing_ == 0 && origin.at.time == 0;
+      seed_random(is_first ? key : random_key(key, "again", {drawing_, origin.at.time}));
     }
     out.resize(schema_.size());
     try {
@@ -143,6 +149,7 @@ class Map : public Stage {
   MapInfo info_;
   Option<int64_t> skip_bad_;
   int64_t number_;
+  uint64_t drawing_;  ///< which of the random maps with as many stages below
   mutable std::mutex mutex_;
   mutable std::set<int64_t> bad_;
   mutable Planned<RowCache> cache_;

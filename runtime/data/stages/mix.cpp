@@ -6,6 +6,7 @@
 
 #include "ltr/streams.h"
 #include "runtime/api/error.h"
+#include "runtime/data/permutation.h"
 #include "runtime/data/stream.h"
 #include "runtime/tables/ranges.h"
 
@@ -108,6 +109,7 @@ class Mix : public StreamState {
     const uint32_t stream = rhythm_.pattern[place];
     ReadAt out = at;
     out.index = at.index / rhythm_.length() * rhythm_.counts[stream] + rhythm_.ranks[place];
+    if (stream > 0) out.time = ltr::mix(at.time + stream);  // The same records may stand in several.
     return gone_on(out, parts_[stream], taken_[stream]);
   }
   /// Records up to the first that a part has no more.

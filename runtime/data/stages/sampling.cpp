@@ -80,6 +80,7 @@ class Drawn : public Choosing {
     const auto found = std::upper_bound(sums_.begin(), sums_.end(), place);
     // Of weight 0 is none that ends where the one before it does.
     out.index = std::min(int64_t(found - sums_.begin()), int64_t(sums_.size()) - 1);
+    out.time = mix(at.time + uint64_t(at.index) + 1);
     return out;
   }
 
@@ -140,6 +141,7 @@ class Balanced : public Choosing {
     const uint64_t of_pass = mix(key("class", at, uint64_t(turn / many)) + uint64_t(chosen));
     ReadAt out = at;
     out.index = records[size_t(Permutation(many, of_pass)(turn % many))];
+    if (turn >= many) out.time = mix(at.time + uint64_t(turn / many));
     return out;
   }
 

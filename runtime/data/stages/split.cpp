@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 
 #include "ltr/streams.h"
 #include "runtime/api/error.h"
@@ -100,17 +101,50 @@ std::vector<Stream> deal_by(const Stream& stream, int64_t k, const Option<int64_
   return streams;
 }
 
-std::vector<Stream> split_by(const Stream& stream, const Floats& shares, const Option<int64_t>& seed, const Str& by) {
+int64_t count_of(const std::map<Str, std::vector<int64_t>>& classes) {
+  int64_t count = 0;
+  for (const auto& [value, indices] : classes) count += int64_t(indices.size());
+  return count;
+}
+
+/// How many of each class a part of `wanted` records takes, whose classes have `left` more: in proportion, rounded down, and one more of
+/// those with the largest remainders, in an order that `key` gives equal ones.
+std::vector<int64_t> take_of_each(const std::vector<int64_t>& left, int64_t wanted, uint64_t key) {
+  const int64_t all = std::accumulate(left.begin(), left.end(), int64_t(0));
+  std::vector<int64_t> taken;
+  std::vector<std::tuple<int64_t, uint64_t, size_t>> remainders;
+  int64_t rest = wanted;
+  for (size_t i = 0; i < left.size(); ++i) {
+    const auto [whole, remainder] = std::pair(__int128(wanted) * left[i] / all, __int128(wanted) * left[i] % all);
+    taken.push_back(int64_t(whole));
+    rest -= int64_t(whole);
+    if (remainder > 0) remainders.emplace_back(-int64_t(remainder), mix(key + i), i);
+  }
+  std::sort(remainders.begin(), remainders.end());
+  for (int64_t i = 0; i < rest; ++i) ++taken[std::get<2>(remainders[size_t(i)])];
+  return taken;
+}
+
+/// Parts of `counts` records, with the classes of the stream in proportion.
+std::vector<Stream> split_by(const Stream& stream, const std::map<Str, std::vector<int64_t>>& classes,
+                             const std::vector<int64_t>& counts, const Option<int64_t>& seed) {
   const auto depth = uint64_t(stream.state()->depth());
-  std::vector<std::vector<int64_t>> parts(shares.size());
+  std::vector<int64_t> left;
+  for (const auto& [value, indices] : classes) left.push_back(int64_t(indices.size()));
+  std::vector<std::vector<int64_t>> taken;
+  for (size_t part = 0; part < counts.size(); ++part) {
+    taken.push_back(take_of_each(left, counts[part], random_key(uint64_t(seed.value_or(0)), "split rest", {part})));
+    for (size_t i = 0; i < left.size(); ++i) left[i] -= taken[part][i];
+  }
+  std::vector<std::vector<int64_t>> parts(counts.size());
   uint64_t stratum = 0;
-  for (const auto& [value, indices] : strata(stream, by, "split")) {
+  for (const auto& [value, indices] : classes) {
     const auto n = int64_t(indices.size());
-    const Permutation permutation(n, random_key(uint64_t(seed.value_or(0)), "split", {depth, stratum++}));
+    const Permutation permutation(n, random_key(uint64_t(seed.value_or(0)), "split", {depth, stratum}));
     int64_t position = 0;
-    const std::vector<int64_t> counts = apportion(n, shares);
+    const size_t at = stratum++;
     for (size_t part = 0; part < counts.size(); ++part) {
-      for (int64_t i = 0; i < counts[part]; ++i, ++position) {
+      for (int64_t i = 0; i < taken[part][at]; ++i, ++position) {
         const int64_t chosen = seed.has_value() ? permutation(position) : position;
         parts[part].push_back(indices[size_t(chosen)]);
       }
@@ -158,20 +192,21 @@ std::vector<Stream> split(const Stream& stream, const Ints& counts, const Option
     need_part(double(count));
     sum += count;
   }
-  if (is_mock_data() || stream.state()->is_absent() || by.has_value()) {
-    if (!is_mock_data() && !stream.state()->is_absent() && sum > size) {
-      throw error_here(err::stream_too_short, fmt::format("split wants {} records, the stream has {}", sum, size));
-    }
+  std::vector<int64_t> sizes = counts;
+  if (is_mock_data() || stream.state()->is_absent()) {
     Floats shares;
-    for (const int64_t count : counts) {
+    for (const int64_t count : counts)
       shares.push_back(double(count) / double(std::max({sum, is_mock_data() ? sum : size, int64_t(1)})));
-    }
-    return by.has_value() ? split_by(stream, shares, seed, *by) : split_in_order(stream, apportion(size, shares), seed);
-  }
-  if (sum > size) {
+    sizes = apportion(size, shares);
+  } else if (sum > size) {
     throw error_here(err::stream_too_short, fmt::format("split wants {} records, the stream has {}", sum, size));
   }
-  return split_in_order(stream, counts, seed);
+  if (!by) return split_in_order(stream, sizes, seed);
+  const std::map<Str, std::vector<int64_t>> classes = strata(stream, *by, "split");
+  if (const int64_t there = count_of(classes); sum > there && sizes == counts)
+    throw error_here(err::stream_too_short,
+                     fmt::format("split wants {} records, the stream has {} that can be read", sum, there));
+  return split_by(stream, classes, sizes, seed);
 }
 
 std::vector<Stream> split(const Stream& stream, const Floats& shares, const Option<int64_t>& seed,
@@ -183,7 +218,10 @@ std::vector<Stream> split(const Stream& stream, const Floats& shares, const Opti
     sum += share;
   }
   if (sum > 1 + 1e-9) throw error_here(err::out_of_range, "split: the sum of shares", sum, "sum <= 1");
-  if (by.has_value()) return split_by(stream, shares, seed, *by);
+  if (by) {
+    const std::map<Str, std::vector<int64_t>> classes = strata(stream, *by, "split");
+    return split_by(stream, classes, apportion(count_of(classes), shares), seed);
+  }
   return split_in_order(stream, apportion(stream.state()->size(), shares), seed);
 }
 
