@@ -7,6 +7,7 @@
 #include "doors/file.h"
 #include "doors/image_file.h"
 #include "doors/limits.h"
+#include "runtime/data/files_read.h"
 #include "runtime/data/json_cells.h"
 #include "runtime/tensor/handle.h"
 
@@ -41,6 +42,7 @@ Cell decoded(std::string_view bytes, const Str& name, const FieldInfo& field) {
 Cell image_of_bytes(std::string_view bytes, const FieldInfo& field) { return decoded(bytes, "", field); }
 
 Cell image_of_file(const Str& path, const FieldInfo& field) {
+  FilesRead::note(path);
   try {
     return decoded(doors::read_plain_file(path, doors::limits::kImageBytes), path, field);
   } catch (const std::system_error& error) {

@@ -135,6 +135,11 @@ bool RecordStore::has_changed() const {
   return !failed && time != seen_at_;
 }
 
+void RecordStore::forget(int64_t number) {
+  const std::unique_lock lock(mutex_);
+  places_.erase(number);
+}
+
 void RecordStore::store(int64_t number, std::string_view bytes) {
   const std::unique_lock lock(mutex_);
   if (is_stopped_ || places_.contains(number) || bytes.size() > UINT32_MAX) return;

@@ -29,6 +29,8 @@ class RecordStore {
   /// The bytes of `number`; false if nobody has stored it.
   bool find(int64_t number, Str& bytes);
   void store(int64_t number, std::string_view bytes);
+  /// What is stored of `number` is not what it is now.
+  void forget(int64_t number);
 
  private:
   struct File;

@@ -4,6 +4,7 @@
 
 #include "doors/file.h"
 #include "doors/tokenizer/tokenizer.h"
+#include "ltr/operators.h"
 #include "runtime/api/error.h"
 #include "runtime/data/paths.h"
 #include "runtime/data/sources/source.h"

@@ -1,5 +1,8 @@
 #include "runtime/train/left_out_records.h"
 
+#include <algorithm>
+#include <utility>
+
 #include <nlohmann/json.hpp>
 
 #include "doors/number.h"
@@ -11,14 +14,27 @@ std::vector<LeftOut> LeftOutRecords::take(std::vector<LeftOut> found) {
   std::vector<LeftOut> fresh;
   for (LeftOut& one : found) {
     if (!places_.insert({one.stage, one.place}).second) continue;
-    known_.push_back(one);
+    const bool is_new = add(one);
     if (++counts_[one.stage] > one.most) {
       throw with_help(error_at(one.location, err::too_many_bad_records, counts_[one.stage], one.most),
                       fmt::format("the last one is {}: {}", one.place, one.reason));
     }
-    fresh.push_back(std::move(one));
+    if (is_new) fresh.push_back(std::move(one));
   }
   return fresh;
+}
+
+std::vector<LeftOut> LeftOutRecords::all() const {
+  std::vector<LeftOut> records;
+  for (const size_t at : different_) records.push_back(known_[at]);
+  return records;
+}
+
+bool LeftOutRecords::add(LeftOut one) {
+  const bool is_new = told_apart_.insert({one.place, one.reason}).second;
+  if (is_new) different_.push_back(known_.size());
+  known_.push_back(std::move(one));
+  return is_new;
 }
 
 Str LeftOutRecords::news() {
@@ -30,7 +46,7 @@ Str LeftOutRecords::news() {
 Str LeftOutRecords::text(int64_t from) const {
   const int64_t news = count() - from;
   if (news == 0) return "";
-  const LeftOut& first = known_[size_t(from)];
+  const LeftOut& first = known_[different_[size_t(from)]];
   return fmt::format("{}{} left out, {} {}: {}", news, news == 1 ? " bad record" : " bad records",
                      news == 1 ? "it is" : "the first is", first.place, first.reason);
 }
@@ -39,6 +55,7 @@ void LeftOutRecords::visit(Archive& archive) {
   if (archive.is_reading() && !archive.has("left_out")) return;
   const Archive::Part part(archive, "left_out");
   archive.value("told", told_);
+  if (!archive.is_reading() || archive.has("shared")) archive.value("shared", shared_);
   archive.list("records", known_, [&](LeftOut& one) {
     archive.value("stage", one.stage);
     archive.value("place", one.place);
@@ -47,10 +64,14 @@ void LeftOutRecords::visit(Archive& archive) {
   if (!archive.is_reading()) return;
   places_.clear();
   counts_.clear();
-  for (const LeftOut& one : known_) {
+  told_apart_.clear();
+  different_.clear();
+  for (LeftOut& one : std::exchange(known_, {})) {
     places_.insert({one.stage, one.place});
     ++counts_[one.stage];
+    add(std::move(one));
   }
+  shared_ = std::min(shared_, int64_t(known_.size()));
 }
 
 Str LeftOutRecords::lines(const std::vector<LeftOut>& records) {

@@ -401,20 +401,19 @@ void Session::write_left_out(const std::vector<LeftOut>& records, bool appends) 
 
 void Session::share_left_out() {
   if (world == 1) return;
-  const std::vector<LeftOut>& all = left_out.all();
-  const std::vector<Str> texts =
-      request.ranks.texts(LeftOutRecords::packed({all.begin() + ptrdiff_t(left_out.told()), all.end()}));
+  const std::vector<Str> texts = request.ranks.texts(LeftOutRecords::packed(left_out.unshared()));
   for (const Str& text : texts) take_left_out(LeftOutRecords::unpacked(text));
+  left_out.have_shared();
 }
 
 void Session::tell_left_out() {
   share_left_out();
   const int64_t before = left_out.told();
+  const LeftOut first = left_out.count() > before ? left_out.first_untold() : LeftOut();
   const Str news = left_out.news();
   if (news.empty()) return;
   request.progress.notice(verb == "fit" ? news + "; faults/bad_records.jsonl has all" : news);
   if (request.recorder == nullptr) return;
-  const LeftOut& first = left_out.all()[size_t(before)];
   request.recorder->event(
       global_step, "left_out",
       fmt::format("\"records\":{},\"in_all\":{},\"first\":{},\"reason\":{}", left_out.count() - before,

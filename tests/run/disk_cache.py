@@ -15,6 +15,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from harness import build, check, finish, fit, newest, result_of, run, scratch
+from png import png
 
 # A record has a number, a text, a missing value, a tensor of a size of its own, and one of a fixed size.
 PROGRAM = """ltr 1
@@ -236,6 +237,46 @@ def room(folder, rows):
     check("a full disk: a warning, and the run goes on", full.returncode == 0 and full.rows == rows and full.stderr.count("No space left") == 1, full.text[-2000:])
 
 
+PICTURES = """ltr 1
+
+data Pictures() {
+  batch[B] { image: float[B, 1, 2, 2], wanted: float[B] }
+  fn prepare(row: {file: u8[1, 2, 2], wanted: float}) -> {image: float[1, 2, 2], wanted: float} =
+    (image = to_float(row.file), wanted = row.wanted)
+  train = csv("pictures.csv") as {file: u8[1, 2, 2], wanted: float} |> map(prepare) |> cache(disk) |> collate(2)
+}
+model Net() {
+  net = Linear(4, 1)
+  optimizer opt = SGD(net.weights, lr = 0.1)
+  step train[B](image: float[B, 1, 2, 2], wanted: float[B]) {
+    print "shade {mean(image):.4}"
+    minimize mse(net(image.flatten(1)).squeeze(1), wanted)
+  }
+}
+experiment e { data = Pictures(), model = Net(), trainer { epochs = 1 } }
+"""
+
+
+def named(folder):
+    """Files that records name, and that the cache does not know before it reads one."""
+    place = folder / "pictures"
+    place.mkdir()
+    for name in "ab":
+        (place / f"{name}.png").write_bytes(png(2, 2, 1, bytes([51] * 4)))
+    (place / "pictures.csv").write_text("file,wanted\na.png,1\nb.png,0\n")
+    (place / "pictures.ltr").write_text(PICTURES)
+    program = build(place / "pictures.ltr", place)
+
+    def shades():
+        command = [str(word) for word in (program, "fit", "--no-bar", "--threads", 1, "--out", place / "runs")]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=240, env={**os.environ, "LTR_CACHE_DIR": str(place / "cache")})
+        return re.findall(r"^shade .*$", result.stdout + result.stderr, re.MULTILINE)
+    check("pictures that records name", shades() == ["shade 0.2"], shades())
+    (place / "b.png").write_bytes(png(2, 2, 1, bytes([153] * 4)))
+    check("another picture of the same name is read anew", shades() == ["shade 0.4"], shades())
+    check("and kept", shades() == ["shade 0.4"], shades())
+
+
 with scratch() as scratch_place:
     folder = pathlib.Path(scratch_place)
     without = Place(folder, "plain", "")
@@ -248,4 +289,5 @@ with scratch() as scratch_place:
     together(place, plain, rows)
     changes(place, rows)
     room(folder, rows)
+    named(folder)
 finish()

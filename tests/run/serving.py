@@ -10,14 +10,13 @@ import json
 import pathlib
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import time
-import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from harness import build, check, finish, run, scratch
+from png import png
 
 PROGRAM = """ltr 1
 import std.vision.{resize}
@@ -82,13 +81,8 @@ experiment unread { data = Unread(), model = Blind(), trainer { epochs = 1 } }
 ROWS = [{"x0": 0.25 * i, "x1": 1.0 - 0.125 * i, "kind": "high" if i % 3 == 0 else "low"} for i in range(20)]
 
 
-def png(side, grey):
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    lines = b"".join(b"\0" + bytes((grey + 7 * x * y) % 256 for x in range(side)) for y in range(side))
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0)) +
-            chunk(b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b""))
+def picture(side, grey):
+    return png(side, side, 1, bytes((grey + 7 * x * y) % 256 for y in range(side) for x in range(side)))
 
 
 class Server:
@@ -169,7 +163,7 @@ def refused(server, title, body, words, kind="application/json", status=400):
 with scratch() as place:
     folder = pathlib.Path(place)
     (folder / "rows.csv").write_text("x0,x1,kind,seen\n1,2,low,0\n3,4,high,1\n")
-    pictures = [png(9, 10), png(12, 90)]
+    pictures = [picture(9, 10), picture(12, 90)]
     for i, bytes_of in enumerate(pictures):
         (folder / f"{i}.png").write_bytes(bytes_of)
     (folder / "pictures.csv").write_text("image\n0.png\n1.png\n")

@@ -16,10 +16,10 @@ import sys
 import tarfile
 import wave
 import zipfile
-import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "support"))
 from harness import check, finish, scratch
+from png import png
 from row_case import Case
 
 def npy(descr, shape, data):
@@ -32,15 +32,6 @@ def npz(path, **arrays):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         for name, array in arrays.items():
             file.writestr(name + ".npy", array)
-
-
-def png(width, height, channels, pixels):
-    """A PNG file of bytes, row by row."""
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    rows = b"".join(b"\0" + pixels[y * width * channels:(y + 1) * width * channels] for y in range(height))
-    head = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 0, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
 
 
 def flac(path, channels, rate, bits, samples):

@@ -2,11 +2,13 @@
 
 #include <cstring>
 
+#include "doors/bytes.h"
 #include "doors/hash.h"
 #include "ltr/streams.h"
 #include "runtime/api/error.h"
 #include "runtime/data/cache_folder.h"
 #include "runtime/data/cell_bytes.h"
+#include "runtime/data/files_read.h"
 #include "runtime/data/known.h"
 #include "runtime/data/record_store.h"
 #include "runtime/data/rows.h"
@@ -73,10 +75,18 @@ class DiskCache : public IndexStage {
     // Taken away while it is in use: a stage below may be another one of these.
     thread_local Str room;
     Str bytes = std::move(room);
-    bool is_there = store->find(number, bytes) && parse_record(bytes, schema_.size(), out);
+    bool is_there = store->find(number, bytes);
+    if (is_there && !is_record(bytes, out)) {
+      store->forget(number);
+      is_there = false;
+    }
+    FilesRead files;
     if (!is_there && inner().read(at, out)) {
       is_there = true;
+      const Str named = files.text();
       bytes.clear();
+      doors::put_le(bytes, uint32_t(named.size()));
+      bytes += named;
       append_record(out, bytes);
       store->store(number, bytes);
     }
@@ -87,15 +97,23 @@ class DiskCache : public IndexStage {
   bool fill(const ReadAt& at, std::byte* const* rows) const override { return StreamState::fill(at, rows); }
 
  private:
+  /// Behind the files that it names, which may be others now.
+  bool is_record(std::string_view bytes, Record& out) const {
+    if (bytes.size() < 4) return false;
+    const auto named = doors::get_le<uint32_t>(bytes.data());
+    return bytes.size() >= 4 + size_t(named) && FilesRead::are_same(bytes.substr(4, named)) &&
+           parse_record(bytes.substr(4 + named), schema_.size(), out);
+  }
+
   /// Null where nothing says what the records hang on, or there is no place for them.
   std::unique_ptr<RecordStore> open_store() const {
     const std::filesystem::path folder = cache_folder("records");
     const Str all = records_key();
     if (folder.empty() || all.empty()) return nullptr;
     const Location& place = location();
-    // Which stage of the program it is: several may have the same line.
+    // Which stage of the program it is, of which several may have the same line; the last number is that of the form of the records.
     Str stage =
-        fmt::format("{}\n{}:{} {} {} {} {}", all, place.file, place.line, number_, depth(), size(), root()->size());
+        fmt::format("{}\n{}:{} {} {} {} {} 2", all, place.file, place.line, number_, depth(), size(), root()->size());
     for (const FieldInfo& field : schema_) stage += fmt::format("\n{}: {}", field.name, type_text(field));
     const Str key = doors::sha256_hex(stage);
     remove_old_stores(folder);
