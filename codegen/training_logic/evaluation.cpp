@@ -93,6 +93,13 @@ diagnostics::Diagnostic misfit_of(const Misfit& misfit, const Findings& findings
   return diagnostic;
 }
 
+/// Whether it was said already that something takes what this activation gives: of another model, or of what nothing calls.
+bool is_told(const Activation& activation, const Sink& sink) {
+  return std::ranges::any_of(sink.reported(), [&](const diagnostics::Diagnostic& one) {
+    return one.code == diagnostics::Code::E0410 && !one.labels.empty() && one.labels[0].span == activation.span;
+  });
+}
+
 }  // namespace
 
 void check_activations(const Findings& findings, Sink& sink) {
@@ -101,6 +108,7 @@ void check_activations(const Findings& findings, Sink& sink) {
   std::set<Span> seen;
   for (const Doubled& doubled : findings.doubled) {
     if (!seen.insert(doubled.span).second) continue;  // `step test = val` takes it where `val` does.
+    if (is_told(doubled.activation, sink)) continue;
     if (const auto told = found.find(doubled.activation.span); told != found.end()) {
       told->second.label(doubled.span, "`{}` takes it, too", doubled.taker);
       continue;
@@ -108,7 +116,9 @@ void check_activations(const Findings& findings, Sink& sink) {
     const std::string_view name = library::info(doubled.activation.function).name;
     diagnostics::Diagnostic diagnostic = diag::double_activation(doubled.span, doubled.taker, std::string(name));
     diagnostic.label(doubled.activation.span, "`{}` here", name);
-    const std::string twice = doubled.is_metric ? "twice measures something else" : "twice makes gradients vanish";
+    const std::string twice = doubled.is_idle     ? "of logarithms of probabilities it makes the same ones"
+                              : doubled.is_metric ? "twice measures something else"
+                                                  : "twice makes gradients vanish";
     const std::string other = doubled.takes_both ? ", or declare it with `logits = false`" : "";
     diagnostic.note("`{}` applies it itself; {}", doubled.taker, twice)
         .help("give it the values before `{}`{}", name, other);

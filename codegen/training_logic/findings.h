@@ -27,6 +27,7 @@ struct Doubled {
   Activation activation;
   bool is_metric = false;
   bool takes_both = false;  ///< the metric has a setting that says which
+  bool is_idle = false;     ///< once more it gives what it was given
 };
 
 /// What a loss of probabilities, or of their logarithms, takes, and is none: the other one, or scores.

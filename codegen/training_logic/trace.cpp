@@ -91,7 +91,7 @@ Span Trace::user_span(const ir::Op& op, const Frame& frame) const {
     place = at->site;
     at = at->caller;
   }
-  return place->loc.span;
+  return place->element.is_empty() ? place->loc.span : place->element;
 }
 
 Span Trace::written_span(const ir::Op& op, size_t operand, const Frame& frame) const {

@@ -61,11 +61,15 @@ void Trace::look_at_activation(Id taker, const ir::Op& op, Frame& frame) {
       findings.misfits.push_back({written_span(op, 0, frame), taker, before});
   }
   if (!function.refuses_behind(before.function)) return;
+  const bool is_of_classes = taker == Id::CrossEntropy || taker == Id::SoftCrossEntropy || taker == Id::Focal ||
+                             taker == Id::Softmax || taker == Id::LogSoftmax;
+  const bool is_idle = before.function == Id::LogSoftmax && is_of_classes;
   // Within a metric the mistake is what it was given.
   const Frame* metric = &frame;
   while (metric != nullptr && metric->function->role != ir::Role::MetricUpdate) metric = metric->caller;
   if (metric == nullptr) {
-    findings.doubled.push_back({written_span(op, 0, frame), called_name(function.name, frame), before});
+    findings.doubled.push_back(
+        {written_span(op, 0, frame), called_name(function.name, frame), before, false, false, is_idle});
     return;
   }
   bool takes_both = false;
@@ -81,7 +85,7 @@ void Trace::look_at_activation(Id taker, const ir::Op& op, Frame& frame) {
     if (use(site.operands[i], *metric->caller).activation.span == before.span) given = i;
   }
   findings.doubled.push_back(
-      {written_span(site, given, *metric->caller), metric->function->owner, before, true, takes_both});
+      {written_span(site, given, *metric->caller), metric->function->owner, before, true, takes_both, is_idle});
 }
 
 void Trace::look_at_sides(Id loss, const ir::Op& op, const Frame& frame) {
