@@ -48,6 +48,8 @@ class Trace {
   /// Region by region as if it were a loop over all of them; for For, While and what else carries
   /// values.
   void loop(const ir::Op& op, Frame& frame, size_t first_carried);
+  /// What the index of a loop may be.
+  Known index_of(const ir::Op& op, const Frame& frame) const;
   bool branch(const ir::Op& op, Frame& frame);
   void severed_region(const ir::Op& op, Frame& frame);
   void frozen_region(const ir::Op& op, Frame& frame);

@@ -196,8 +196,17 @@ Known Trace::element(const ir::Op& op, Frame& frame) {
     one.identity = 0;  // It stands for all elements.
     return new Value(std::move(one));
   }
-  Known any = base.parts[0];
-  for (const Known& part : base.parts) any = new Value(join(*any, *part));
+  size_t begin = 0, end = base.parts.size();
+  if (op.kind == OpKind::ListGet && !base.is_uniform) {
+    const auto& range = use(op.operands[1], frame).range;
+    const bool is_within = range && range->first >= 0 && range->second <= int64_t(end);
+    if (is_within) {
+      begin = size_t(range->first);
+      end = size_t(range->second);
+    }
+  }
+  Known any = base.parts[begin];
+  for (size_t i = begin + 1; i < end; ++i) any = new Value(join(*any, *base.parts[i]));
   return any;
 }
 
@@ -221,6 +230,15 @@ Value Trace::host(const ir::Op& op, Frame& frame) {
   }
   Value value = severed(joined_operands(op, frame), {user_span(op, frame), "`item`", false});
   value.lost_term.reset();
+  // `layers[i + 1]`
+  if (const bool is_sum = op.host == host::Op::Add; second != nullptr && (is_sum || op.host == host::Op::Sub)) {
+    const Value& moved = first.range ? first : *second;
+    const auto by = number_of(first.range ? *second : first);
+    if (moved.range && by && (is_sum || first.range)) {
+      const int64_t way = is_sum ? int64_t(*by) : -int64_t(*by);
+      value.range = std::pair(moved.range->first + way, moved.range->second + way);
+    }
+  }
   value.may_count = op.host == host::Op::Div || first.may_count || (second != nullptr && second->may_count);
   return value;
 }

@@ -115,6 +115,7 @@ Value join(const Value& left, const Value& right) {
   if (left.total == right.total) value.total = left.total;
   value.may_count = left.may_count || right.may_count;
   if (left.constant == right.constant) value.constant = left.constant;
+  if (left.range == right.range) value.range = left.range;
   value.paths = left.paths;
   value.paths.insert(right.paths.begin(), right.paths.end());
   value.cuts = left.cuts;

@@ -141,12 +141,13 @@ struct Value : boost::intrusive_ref_counter<Value, boost::thread_unsafe_counter>
   bool may_count = false;          ///< a number of the host, and maybe one by that of the records
   uint64_t identity = 0;           ///< values that have the same one are the same in each run; 0: nobody knows
   std::optional<ir::Constant> constant;
-  boost::container::flat_map<Path, Span> paths;   ///< with the place where the weights were read
-  boost::container::flat_map<OwnerId, Cut> cuts;  ///< owners on whose weights it hangs, but no gradient reaches them
-  boost::container::flat_set<Snapshot> leaves;    ///< it is a weight, or a view of one
-  WeightSet reached;                              ///< by gradients
-  std::optional<Cut> lost_term;                   ///< a term of this sum has no gradient
-  bool is_share = false;                          ///< a number times something, as terms of a loss are weighted
+  std::optional<std::pair<int64_t, int64_t>> range;  ///< each whole number from the first to below the second, in turn
+  boost::container::flat_map<Path, Span> paths;      ///< with the place where the weights were read
+  boost::container::flat_map<OwnerId, Cut> cuts;     ///< owners on whose weights it hangs, but no gradient reaches them
+  boost::container::flat_set<Snapshot> leaves;       ///< it is a weight, or a view of one
+  WeightSet reached;                                 ///< by gradients
+  std::optional<Cut> lost_term;                      ///< a term of this sum has no gradient
+  bool is_share = false;                             ///< a number times something, as terms of a loss are weighted
   library::Id loss = library::Id::None;  ///< it is this loss of the library, or a share of it, or a sum with it
   bool is_of_target = false;             ///< that compares with something of the batch
   std::optional<Span> negated;           ///< where that is taken with a minus
