@@ -317,14 +317,17 @@ void check_sides(const Findings& findings, Sink& sink) {
   for (const Sides& one : findings.sides) {
     if (!seen.insert(one.span).second) continue;
     const std::string loss(one.metric.empty() ? std::string(library::info(one.loss).name) : one.metric);
-    if (one.same == "both terms")
+    if (one.same == "both terms") {
       sink.report(
           diag::compared_to_itself(one.span, one.same, "+").note("`{}` of the same values is computed twice", loss));
-    else if (!one.same.empty())
-      sink.report(diag::compared_to_itself(one.span, one.same, loss).note("it says nothing about what is wanted"));
-    else
+    } else if (!one.same.empty()) {
+      diagnostics::Diagnostic diagnostic = diag::compared_to_itself(one.span, one.same, loss);
+      if (!one.call.is_empty()) diagnostic.label(one.call, "given to it here");
+      sink.report(std::move(diagnostic.note("it says nothing about what is wanted")));
+    } else {
       sink.report(
           diag::exchanged_sides(one.span, loss).help("what is predicted stands first: `{}(predicted, wanted)`", loss));
+    }
   }
 }
 

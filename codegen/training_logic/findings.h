@@ -126,6 +126,7 @@ struct Sides {
   library::Id loss = library::Id::None;
   std::string same;         ///< which are the same; "" if they are exchanged
   std::string metric = {};  ///< that is given them, in place of a loss
+  Span call = {};           ///< of the function that it stands in, where that is given them
 };
 
 /// `opt.step()` or `opt.clip_norm(x)` where the gradients were thrown away or used up.

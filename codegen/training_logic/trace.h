@@ -87,6 +87,8 @@ class Trace {
   void look_at_sides(library::Id loss, const ir::Op& op, const Frame& frame);
   /// A metric that is given one value twice.
   void look_at_sides(const ir::Op& op, const ir::Function& update, const Frame& frame);
+  /// Where the function is called that is given one value twice; an empty place if it is not.
+  Span call_with_same(const Frame& frame) const;
   /// A loss that is computed twice, and added to itself.
   void look_at_terms(const ir::Op& op, const Frame& frame);
   void look_at_average(const ir::Op& op, const Value& target, const Value& source, const Frame& frame);

@@ -101,7 +101,7 @@ void Trace::look_at_sides(Id loss, const ir::Op& op, const Frame& frame) {
                      : are_three && are_same(0, 2) ? "anchor and negative"
                                                    : nullptr;
   if (same != nullptr) {
-    findings.sides.push_back({user_span(op, frame), loss, same});
+    findings.sides.push_back({user_span(op, frame), loss, same, "", call_with_same(frame)});
     return;
   }
   // Two distributions may be compared either way; what is true or not has its place.
@@ -111,6 +111,19 @@ void Trace::look_at_sides(Id loss, const ir::Op& op, const Frame& frame) {
   const Value &predicted = use(op.operands[0], frame), &wanted = use(op.operands[1], frame);
   const bool is_known = !predicted.is_unknown && predicted.varies && predicted.paths.empty() && predicted.cuts.empty();
   if (is_known && !wanted.paths.empty()) findings.sides.push_back({user_span(op, frame), loss, ""});
+}
+
+Span Trace::call_with_same(const Frame& frame) const {
+  if (frame.site == nullptr) return {};
+  const std::vector<ir::ValueId>& params = frame.function->body.params;
+  for (size_t i = 0; i < params.size(); ++i) {
+    for (size_t k = i + 1; k < params.size(); ++k) {
+      const Value &one = use(params[i], frame), &other = use(params[k], frame);
+      if (one.varies && one.identity != 0 && one.identity == other.identity)
+        return user_span(*frame.site, *frame.caller);
+    }
+  }
+  return {};
 }
 
 void Trace::look_at_sides(const ir::Op& op, const ir::Function& update, const Frame& frame) {
