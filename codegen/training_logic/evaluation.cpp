@@ -227,17 +227,19 @@ namespace {
 
 diagnostics::Diagnostic turned_mask_of(const TurnedMask& one) {
   const bool is_of_padding = one.taker.ends_with("key_padding_mask");
-  const bool hides = is_of_padding || one.taker == "masked_fill";
-  const std::string wanted = "`" + one.taker + "` " +
-                             (is_of_padding          ? "is true where rows are filled up"
-                              : hides                ? "hides where its mask is true"
-                              : one.taker == "where" ? "keeps the scores where its mask is true"
-                                                     : "is true where attention looks");
+  const bool is_added = one.taker == "+", hides = is_of_padding || is_added || one.hides || one.taker == "masked_fill";
+  const std::string wanted = is_added ? "what is added to scores hides them where it is far below 0"
+                                      : "`" + one.taker + "` " +
+                                            (is_of_padding          ? "is true where rows are filled up"
+                                             : hides                ? "hides where its mask is true"
+                                             : one.taker == "where" ? "keeps the scores where its mask is true"
+                                                                    : "is true where attention looks");
   const char* is_true = one.places == Places::Before  ? "at the places that come before"
                         : one.places == Places::After ? "at the places that come after"
                         : hides                       ? "at their own places"
                                                       : "where they are filled up";
   diagnostics::Diagnostic diagnostic = diag::turned_mask(one.span, wanted, is_true);
+  if (is_added) return std::move(diagnostic.help("turn the mask round: `(1 - mask) * -1e9`"));
   if (one.places != Places::Before && one.places != Places::After)
     return std::move(diagnostic.help("turn it round with `not`"));
   return std::move(diagnostic.help(

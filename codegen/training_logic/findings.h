@@ -51,8 +51,9 @@ struct MixedSamples {
 /// A mask that is true at the places at which it should be false.
 struct TurnedMask {
   Span span;
-  std::string taker;  ///< `key_padding_mask`, `mask` or `masked_fill`
+  std::string taker;  ///< `key_padding_mask`, `mask`, `masked_fill`, `where`, or + of what is added to scores
   Places places = Places::Any;
+  bool hides = false;  ///< of `where`: it takes the number where its mask is true
 };
 
 /// What should hide scores from soft-max, and does not.

@@ -117,6 +117,8 @@ class Trace {
     bool is_sure = false;                  ///< they are known to be those that should be hidden
     bool is_shared_out = false;            ///< soft-max was applied to them
   };
+  /// Whether all its numbers are one, and what it hides where it is added to scores.
+  void take_filled(const ir::Op& op, const Operands& operands, Value& value) const;
   /// What an op fills some of the scores with that soft-max takes: an index into `fills_`, or 0.
   uint32_t fill_of(const ir::Op& op, const Operands& operands, const Frame& frame);
   /// What of that is left behind an op, and whether it does what it should.

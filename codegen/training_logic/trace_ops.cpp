@@ -301,6 +301,7 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
   if (op.function == Id::Log && operands[0]->activation.function == Id::Softmax)
     value.activation = {Id::LogSoftmax, span};
   take_sign(op, operands, value, frame);
+  take_filled(op, operands, value);
   take_records(op, operands, value, frame);
   take_noise(op, operands, value, frame);
   take_total(op, operands, value, frame);

@@ -85,6 +85,9 @@ enum class Places : uint8_t {
   After,   ///< at places that come after it or are it, and at no others
 };
 
+/// Where what is true at `places` is false.
+Places turned(Places places);
+
 /// One number of all samples of a batch.
 struct OfAll {
   library::Id function = library::Id::None;
@@ -133,10 +136,12 @@ struct Value : boost::intrusive_ref_counter<Value, boost::thread_unsafe_counter>
   bool is_counted = false;       ///< 0, 1, 2, …
   bool is_ones = false;
   Places places = Places::Any;
-  bool is_zero_or_one = false;  ///< numbers that say what is true
-  uint32_t fill = 0;            ///< what some of its numbers were filled with: an index into `Trace::fills`
-  uint32_t draw = 0;            ///< random numbers, or a product with them: an index into `Trace::draws_`
-  uint32_t total = 0;           ///< a sum over the records of a batch, moved and scaled: an index into `Trace::totals_`
+  bool is_zero_or_one = false;   ///< numbers that say what is true
+  std::optional<double> filled;  ///< all of its numbers are this one
+  Places hidden = Places::Any;   ///< added to scores it hides those at these places
+  uint32_t fill = 0;             ///< what some of its numbers were filled with: an index into `Trace::fills`
+  uint32_t draw = 0;             ///< random numbers, or a product with them: an index into `Trace::draws_`
+  uint32_t total = 0;  ///< a sum over the records of a batch, moved and scaled: an index into `Trace::totals_`
   bool is_of_all_records = false;  ///< hangs on numbers of all records of a batch
   bool may_count = false;          ///< a number of the host, and maybe one by that of the records
   uint64_t identity = 0;           ///< values that have the same one are the same in each run; 0: nobody knows
