@@ -26,8 +26,9 @@ std::optional<diagnostics::Diagnostic> other_misfit_of(const Misfit& misfit) {
     diagnostic = diag::no_variance(misfit.span, taken, name);
     diagnostic->note("a variance below 0 makes the loss nan")
         .help("of the logarithm of a variance it is `exp(…)`, and of any number `softplus(…)`");
-  } else if (misfit.taker == library::Id::PoissonLoss && library::info(misfit.given.function).spoils_scores &&
-             library::info(misfit.given.function).draws == library::Draws::Never) {
+  } else if (misfit.taker == library::Id::PoissonLoss &&
+             library::info(misfit.given.function).draws == library::Draws::Never &&
+             !library::info(misfit.given.function).gives_probs) {
     diagnostic = diag::spoilt_scores(misfit.span, taken, name);
     diagnostic->note("it takes the logarithm of a rate, which is below 0 where the rate is below 1")
         .help("`log_input = false` where it is the rate itself, or the values before `{}`", name);
@@ -55,9 +56,11 @@ diagnostics::Diagnostic misfit_of(const Misfit& misfit, const Findings& findings
     return diagnostic;
   }
   if (takes_scores || is_masked) {
+    const bool is_within = given.bounds == library::Bounds::Within;
     diagnostic
-        .note("{}", is_masked ? "in training it sets some of them to 0, whatever they say"
-                              : "a score below 0 says no, and none is left")
+        .note("{}", is_masked   ? "in training it sets some of them to 0, whatever they say"
+                    : is_within ? "scores between -1 and 1 say next to nothing, and the loss stays far from 0"
+                                : "a score below 0 says no, and none is left")
         .help("give it what the last layer gives, without `{}`", name);
     return diagnostic;
   }

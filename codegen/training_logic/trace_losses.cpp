@@ -19,6 +19,14 @@ bool is_made_of(ir::DimId size, ir::DimId part, const ir::DimStore& dims) {
          (dim.right != ir::DimId{} && is_made_of(dim.right, part, dims));
 }
 
+/// Whether what a function gives are no scores for a loss. Between -1 and 1 a margin may well be kept, and a rate be meant.
+bool leaves_no_scores(Id function, Id loss) {
+  const library::Bounds bounds = library::info(function).bounds;
+  const bool takes_range = loss == Id::MultiMargin || loss == Id::PoissonLoss;
+  const bool is_cut = function == Id::Clamp || function == Id::Maximum;
+  return is_cut || bounds == library::Bounds::NotNegative || (bounds == library::Bounds::Within && !takes_range);
+}
+
 }  // namespace
 
 void Trace::look_at_activation(Id taker, const ir::Op& op, Frame& frame) {
@@ -34,7 +42,8 @@ void Trace::look_at_activation(Id taker, const ir::Op& op, Frame& frame) {
   const bool is_score = library::info(before.function).gives_scores || is_spoilt;
   const bool is_no_logarithm = is_score || before.function == Id::Softmax || before.function == Id::Sigmoid;
   const bool is_misfit =
-      (function.takes_logs && is_no_logarithm) || (function.takes_scores() && is_spoilt) ||
+      (function.takes_logs && is_no_logarithm) ||
+      (function.takes_scores() && (is_spoilt || leaves_no_scores(before.function, taker))) ||
       (function.takes_probs && (is_score || before.function == Id::LogSoftmax)) ||
       (is_train_step() && library::is_loss(taker) && library::info(before.function).draws == Draws::InTraining);
   if (is_misfit && !frame.function->is_library)
@@ -216,7 +225,7 @@ void Trace::look_at_kinds(Id loss, const ir::Op& op, const Frame& frame) {
       use(op.operands[kLogInput], frame).constant == ir::Constant(true)) {
     const Activation& given = use(op.operands[0], frame).activation;
     const library::Function& before = library::info(given.function);
-    if (before.spoils_scores && before.draws == Draws::Never)
+    if ((before.spoils_scores && before.draws == Draws::Never) || leaves_no_scores(given.function, loss))
       findings.misfits.push_back({written_span(op, 0, frame), loss, given});
   }
 }

@@ -30,6 +30,14 @@ bool is_comparison(Id function) {
   return function == Id::Lt || function == Id::Le || function == Id::Gt || function == Id::Ge;
 }
 
+/// Whether the numbers that an op gives lie within bounds, for itself or by its arguments: no score below 0 is left.
+bool is_bound(const ir::Op& op, const std::vector<const Value*>& operands) {
+  const auto is_above = [&](size_t i) { return i < operands.size() && number_of(*operands[i]).value_or(-1) >= 0; };
+  if (op.function == Id::Clamp) return is_above(1);
+  if (op.function == Id::Maximum) return is_above(0) || is_above(1);
+  return library::info(op.function).bounds != library::Bounds::Unbound;
+}
+
 /// Whether a term of a loss lies wholly in a `no_grad` that was meant for a part of it: it has a weight, as what trains has, and
 /// hangs on what the others train. What only corrects the number that is shown has none.
 bool is_lost_share(const Value& term, const Value& other) {
@@ -140,7 +148,8 @@ Known Trace::call_op(const ir::Op& op, Frame& frame) {
   }
   if (function->is_library) look_at_masks_given(op, *function, arguments, frame);
   // With `reduction = none` a loss takes what it takes else.
-  const Id loss = function->is_library ? library::written_loss(op.name) : Id::None;
+  const Id written = function->is_library ? library::written_loss(op.name) : Id::None;
+  const Id loss = library::is_loss(written) ? written : Id::None;
   if (loss != Id::None) {
     look_at_activation(loss, op, frame);
     look_at_sides(loss, op, frame);
@@ -151,9 +160,10 @@ Known Trace::call_op(const ir::Op& op, Frame& frame) {
   }
   if (op.kind == OpKind::CallFn || arguments[0]->objects.size() == 1) {
     Known result = call(*function, std::move(arguments), &frame, &op);
-    if (loss == Id::None || result->loss != Id::None) return result;
+    if (written == Id::None || result->loss != Id::None) return result;
     Value value = *result;
     value.loss = loss;
+    if (library::info(written).bounds != library::Bounds::Unbound) value.activation = {written, user_span(op, frame)};
     return new Value(std::move(value));
   }
   Known result;
@@ -300,6 +310,7 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
   if (function.gives_probs || function.gives_scores || function.spoils_scores) value.activation = {op.function, span};
   if (op.function == Id::Log && operands[0]->activation.function == Id::Softmax)
     value.activation = {Id::LogSoftmax, span};
+  if (is_bound(op, operands) && !frame.function->is_library) value.activation = {op.function, span};
   take_sign(op, operands, value, frame);
   take_filled(op, operands, value);
   take_records(op, operands, value, frame);
