@@ -27,6 +27,18 @@ bool leaves_no_scores(Id function, Id loss) {
   return is_cut || bounds == library::Bounds::NotNegative || (bounds == library::Bounds::Within && !takes_range);
 }
 
+/// Whether `loss` is one of the library, of a batch, and `other` surely another term of the whole loss that trains the same
+/// weights: another loss of the library, or one by hand beside a loss that compares with what is given alone. Two of one kind
+/// may be held against each other.
+bool is_loss_beside(const Value& loss, const Value& other) {
+  if (loss.loss == Id::None || !loss.is_of_target || loss.loss == other.loss || other.is_unknown) return false;
+  if (other.loss != Id::None) return true;
+  return loss.is_of_given && std::ranges::any_of(other.paths, [&](const auto& one) {
+           return std::ranges::any_of(loss.paths,
+                                      [&](const auto& own) { return own.first.to.owner == one.first.to.owner; });
+         });
+}
+
 }  // namespace
 
 void Trace::look_at_activation(Id taker, const ir::Op& op, Frame& frame) {
@@ -250,11 +262,14 @@ void Trace::take_sign(const ir::Op& op, const Operands& operands, Value& value, 
   if (library::is_loss(op.function)) {
     value.loss = op.function;
     value.is_of_target = operands.size() > 1 && operands[1]->is_of_input;
+    value.is_of_given = value.is_of_target && operands[1]->paths.empty() && operands[1]->cuts.empty();
   }
   if (operands.empty()) return;
   const auto take = [&](size_t i) {
     value.loss = operands[i]->loss;
     value.is_of_target = operands[i]->is_of_target;
+    value.is_of_given = operands[i]->is_of_given;
+    value.is_each = operands[i]->is_each;
     value.negated = operands[i]->negated;
     value.negated_name = operands[i]->negated_name;
   };
@@ -265,6 +280,7 @@ void Trace::take_sign(const ir::Op& op, const Operands& operands, Value& value, 
   };
   const library::Function& function = library::info(op.function);
   if (function.rearranges || op.function == Id::Mean || op.function == Id::Sum) take(0);
+  if (op.function == Id::Mean || op.function == Id::Sum) value.is_each = false;
   if (op.function == Id::Neg) {
     take(0);
     turn(0);
@@ -274,14 +290,17 @@ void Trace::take_sign(const ir::Op& op, const Operands& operands, Value& value, 
     const bool are_alike = operands[0]->negated.has_value() == operands[1]->negated.has_value();
     // Beside a loss that is added as it is, all that is added is a cost.
     if (are_alike && (is_first || is_second)) take(is_first ? 0 : 1);
+    if (!are_alike) {
+      const size_t turned = operands[0]->negated ? 0 : 1;
+      if (is_loss_beside(*operands[turned], *operands[1 - turned])) take(turned);
+    }
   }
   // Two losses of one kind may be held against each other, near ones against far ones; what keeps outputs from a constant is none
   // of the batch.
   if (op.function == Id::Sub && operands.size() == 2 && operands[0]->loss != operands[1]->loss) {
-    const bool are_losses = operands[0]->loss != Id::None && operands[1]->loss != Id::None;
     // `1 - dice(…)` of what is a loss already.
-    const bool is_rest = number_of(*operands[0]).has_value();
-    if ((are_losses || is_rest) && operands[1]->is_of_target && !operands[0]->negated && !operands[1]->negated) {
+    const bool is_rest = number_of(*operands[0]).has_value() && operands[1]->is_of_target;
+    if ((is_loss_beside(*operands[1], *operands[0]) || is_rest) && !operands[0]->negated && !operands[1]->negated) {
       take(1);
       turn(1);
       value.negated = written_span(op, 1, frame);

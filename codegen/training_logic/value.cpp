@@ -144,6 +144,8 @@ Value join(const Value& left, const Value& right) {
   if (left.negated.has_value() == right.negated.has_value() && right.loss != library::Id::None) {
     value.loss = left.loss;
     value.is_of_target = left.is_of_target && right.is_of_target;
+    value.is_of_given = left.is_of_given && right.is_of_given;
+    value.is_each = left.is_each && right.is_each;
     value.negated = left.negated;
     value.negated_name = left.negated_name;
   }

@@ -155,6 +155,8 @@ struct Value : boost::intrusive_ref_counter<Value, boost::thread_unsafe_counter>
   bool is_share = false;                             ///< a number times something, as terms of a loss are weighted
   library::Id loss = library::Id::None;  ///< it is this loss of the library, or a share of it, or a sum with it
   bool is_of_target = false;             ///< that compares with something of the batch
+  bool is_of_given = false;              ///< and with nothing that hangs on weights
+  bool is_each = false;                  ///< the numbers of that loss, of which none is summed up yet
   std::optional<Span> negated;           ///< where that is taken with a minus
   std::string negated_name;              ///< and what the program calls what stands behind the minus
   Activation activation;                 ///< what was applied last: an activation, or a layer that gives scores
