@@ -163,6 +163,7 @@ Known Trace::call_op(const ir::Op& op, Frame& frame) {
     if (written == Id::None || result->loss != Id::None) return result;
     Value value = *result;
     value.loss = loss;
+    value.is_each = loss != Id::None && frame.function->values[op.results[0]].type.dims.size() > 1;
     if (library::info(written).bounds != library::Bounds::Unbound) value.activation = {written, user_span(op, frame)};
     return new Value(std::move(value));
   }
@@ -311,6 +312,10 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
   if (op.function == Id::Log && operands[0]->activation.function == Id::Softmax)
     value.activation = {Id::LogSoftmax, span};
   if (is_bound(op, operands) && !frame.function->is_library) value.activation = {op.function, span};
+  // Each number of a divergence is that of a class.
+  const bool is_over_all = operands.size() == 1 || (operands.size() > 1 && operands[1]->is_none);
+  if (op.function == Id::Mean && is_over_all && operands[0]->loss == Id::KlDiv && operands[0]->is_each)
+    findings.mean_divergences.push_back(span);
   take_sign(op, operands, value, frame);
   take_filled(op, operands, value);
   take_records(op, operands, value, frame);
