@@ -30,6 +30,20 @@ bool is_comparison(Id function) {
   return function == Id::Lt || function == Id::Le || function == Id::Gt || function == Id::Ge;
 }
 
+/// The range of `i + 1` and its kind, of an index `i` of a loop.
+std::optional<std::pair<int64_t, int64_t>> moved_range(host::Op op, const Value& left, const Value& right) {
+  constexpr int64_t kFar = 1'000'000;
+  const auto is_near = [](int64_t number) { return number > -kFar && number < kFar; };
+  const Value &index = left.range ? left : right, &other = left.range ? right : left;
+  const auto* by = other.constant ? std::get_if<int64_t>(&*other.constant) : nullptr;
+  const bool is_sum = op == host::Op::Add, is_less = op == host::Op::Sub && left.range;
+  if (!index.range || by == nullptr || (!is_sum && !is_less) || !is_near(*by) || !is_near(index.range->first) ||
+      !is_near(index.range->second))
+    return std::nullopt;
+  const int64_t way = is_sum ? *by : -*by;
+  return std::pair(index.range->first + way, index.range->second + way);
+}
+
 /// Whether the numbers that an op gives lie within bounds, for itself or by its arguments: no score below 0 is left.
 bool is_bound(const ir::Op& op, const std::vector<const Value*>& operands) {
   const auto is_above = [&](size_t i) { return i < operands.size() && number_of(*operands[i]).value_or(-1) >= 0; };
@@ -241,15 +255,7 @@ Value Trace::host(const ir::Op& op, Frame& frame) {
   }
   Value value = severed(joined_operands(op, frame), {user_span(op, frame), "`item`", false});
   value.lost_term.reset();
-  // `layers[i + 1]`
-  if (const bool is_sum = op.host == host::Op::Add; second != nullptr && (is_sum || op.host == host::Op::Sub)) {
-    const Value& moved = first.range ? first : *second;
-    const auto by = number_of(first.range ? *second : first);
-    if (moved.range && by && (is_sum || first.range)) {
-      const int64_t way = is_sum ? int64_t(*by) : -int64_t(*by);
-      value.range = std::pair(moved.range->first + way, moved.range->second + way);
-    }
-  }
+  if (second != nullptr) value.range = moved_range(op.host, first, *second);
   value.may_count = op.host == host::Op::Div || first.may_count || (second != nullptr && second->may_count);
   return value;
 }
