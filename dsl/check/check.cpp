@@ -89,7 +89,6 @@ Program check(const resolve::ModuleGraph& graph, const source::SourceManager& so
   check_experiments(cx);
   check_logged_names(cx);
   check_learning_rates(cx);
-  check_kept_averages(cx);
   check_repeated_steps(cx);
   check_argument_ranges(cx);
   check_start_rules(cx);
@@ -102,6 +101,7 @@ Program check(const resolve::ModuleGraph& graph, const source::SourceManager& so
   check_uncalled_steps(cx);
   check_unused_names(cx);
   check_crossed_arguments(cx);
+  check_kept_averages(cx);
   check_joined_layers(cx);
   return finish();
 }

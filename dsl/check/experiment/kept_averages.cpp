@@ -52,7 +52,11 @@ struct Averages {
 void check_kept_averages(Context& cx) {
   for (const Experiment& experiment : cx.program.experiments) {
     Averages averages{cx, experiment};
-    if (experiment.model < cx.program.models.size())
+    // What is given in each other's place is one mistake.
+    const bool is_crossed = std::ranges::any_of(experiment.model_arguments, [&](ExprId id) {
+      return is_reported(cx, diagnostics::Code::W0312, cx.at(id).span);
+    });
+    if (experiment.model < cx.program.models.size() && !is_crossed)
       averages.look_at(cx.program.models[experiment.model], experiment.model_arguments);
     for (const Expr& one : experiment.callbacks) {
       const auto* call = one.get<node::Call>();

@@ -44,7 +44,7 @@ void check_monitors(Context& cx, const Experiment& experiment, const ast::Sectio
 void check_logged_names(Context& cx);
 /// E0418: learning rates are above 0, as written and as experiments give them.
 void check_learning_rates(Context& cx);
-/// W0427: decays of averages that experiments give.
+/// W0427: decays of averages that experiments give. Behind W0312.
 void check_kept_averages(Context& cx);
 /// E0319: what rests on hparams alone holds for the values that the experiments give them, or leave them.
 void check_start_rules(Context& cx);
