@@ -38,6 +38,8 @@ class Builder {
   ValueId host(host::Op op, Type type, std::vector<ValueId> operands);
   /// Says where the operands of the newest op stand, the last of them if it has more operands than that.
   void written(std::vector<source::Span> spans);
+  /// Of the newest op: where what is called is written.
+  void element(source::Span span) { open_.back()->ops.back().element = span; }
   /// An op with regions, appended as it is.
   void append(Op op) { open_.back()->ops.push_back(std::move(op)); }
   ValueId new_value(Type type, std::string name = {});

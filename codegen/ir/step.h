@@ -68,6 +68,7 @@ struct Op {
   std::vector<Attr> attrs;
   std::vector<Region> regions;
   std::vector<source::Span> written;  ///< where each operand stands in the source, where that is known
+  source::Span element;  ///< where what is called is written, if that is in a list that `loc` applies as a whole
   Loc loc;
 
   const OpInfo& info() const { return kind == OpKind::CallOp ? call_info(function) : ir::info(kind); }

@@ -55,6 +55,7 @@ ValueId BodyLowerer::lower(const node::Op& node, const ExprView& expr) {
   if (function.asks_trainer) return b.call(node.op, type, std::move(args), OpKind::Trainer);
   const ValueId result = b.call(node.op, type, std::move(args));
   note_written(node.args);
+  b.element(node.element);
   return result;
 }
 
@@ -83,6 +84,7 @@ ValueId BodyLowerer::lower(const node::CallFn& node, const ExprView& expr) {
   const ValueId result =
       b.op(OpKind::CallFn, shared_.type(expr.type), arguments(node.fn, node.args), shared_.fn_names[node.fn]);
   note_written(node.args);
+  b.element(node.element);
   return result;
 }
 
@@ -94,6 +96,7 @@ ValueId BodyLowerer::lower(const node::CallMethod& node, const ExprView& expr) {
   ExprIds written = {node.object};
   written.insert(written.end(), node.args.begin(), node.args.end());
   note_written(written);
+  b.element(node.element);
   return result;
 }
 

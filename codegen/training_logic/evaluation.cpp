@@ -26,8 +26,9 @@ std::optional<diagnostics::Diagnostic> other_misfit_of(const Misfit& misfit) {
     diagnostic = diag::no_variance(misfit.span, taken, name);
     diagnostic->note("a variance below 0 makes the loss nan")
         .help("of the logarithm of a variance it is `exp(…)`, and of any number `softplus(…)`");
-  } else if (misfit.taker == library::Id::PoissonLoss && library::info(misfit.given.function).spoils_scores &&
-             library::info(misfit.given.function).draws == library::Draws::Never) {
+  } else if (misfit.taker == library::Id::PoissonLoss &&
+             library::info(misfit.given.function).draws == library::Draws::Never &&
+             !library::info(misfit.given.function).gives_probs) {
     diagnostic = diag::spoilt_scores(misfit.span, taken, name);
     diagnostic->note("it takes the logarithm of a rate, which is below 0 where the rate is below 1")
         .help("`log_input = false` where it is the rate itself, or the values before `{}`", name);
@@ -55,9 +56,11 @@ diagnostics::Diagnostic misfit_of(const Misfit& misfit, const Findings& findings
     return diagnostic;
   }
   if (takes_scores || is_masked) {
+    const bool is_within = given.bounds == library::Bounds::Within;
     diagnostic
-        .note("{}", is_masked ? "in training it sets some of them to 0, whatever they say"
-                              : "a score below 0 says no, and none is left")
+        .note("{}", is_masked   ? "in training it sets some of them to 0, whatever they say"
+                    : is_within ? "scores between -1 and 1 say next to nothing, and the loss stays far from 0"
+                                : "a score below 0 says no, and none is left")
         .help("give it what the last layer gives, without `{}`", name);
     return diagnostic;
   }
@@ -93,6 +96,13 @@ diagnostics::Diagnostic misfit_of(const Misfit& misfit, const Findings& findings
   return diagnostic;
 }
 
+/// Whether it was said already that something takes what this activation gives: of another model, or of what nothing calls.
+bool is_told(const Activation& activation, const Sink& sink) {
+  return std::ranges::any_of(sink.reported(), [&](const diagnostics::Diagnostic& one) {
+    return one.code == diagnostics::Code::E0410 && !one.labels.empty() && one.labels[0].span == activation.span;
+  });
+}
+
 }  // namespace
 
 void check_activations(const Findings& findings, Sink& sink) {
@@ -101,6 +111,7 @@ void check_activations(const Findings& findings, Sink& sink) {
   std::set<Span> seen;
   for (const Doubled& doubled : findings.doubled) {
     if (!seen.insert(doubled.span).second) continue;  // `step test = val` takes it where `val` does.
+    if (is_told(doubled.activation, sink)) continue;
     if (const auto told = found.find(doubled.activation.span); told != found.end()) {
       told->second.label(doubled.span, "`{}` takes it, too", doubled.taker);
       continue;
@@ -108,7 +119,9 @@ void check_activations(const Findings& findings, Sink& sink) {
     const std::string_view name = library::info(doubled.activation.function).name;
     diagnostics::Diagnostic diagnostic = diag::double_activation(doubled.span, doubled.taker, std::string(name));
     diagnostic.label(doubled.activation.span, "`{}` here", name);
-    const std::string twice = doubled.is_metric ? "twice measures something else" : "twice makes gradients vanish";
+    const std::string twice = doubled.is_idle     ? "of logarithms of probabilities it makes the same ones"
+                              : doubled.is_metric ? "twice measures something else"
+                                                  : "twice makes gradients vanish";
     const std::string other = doubled.takes_both ? ", or declare it with `logits = false`" : "";
     diagnostic.note("`{}` applies it itself; {}", doubled.taker, twice)
         .help("give it the values before `{}`{}", name, other);
@@ -217,17 +230,19 @@ namespace {
 
 diagnostics::Diagnostic turned_mask_of(const TurnedMask& one) {
   const bool is_of_padding = one.taker.ends_with("key_padding_mask");
-  const bool hides = is_of_padding || one.taker == "masked_fill";
-  const std::string wanted = "`" + one.taker + "` " +
-                             (is_of_padding          ? "is true where rows are filled up"
-                              : hides                ? "hides where its mask is true"
-                              : one.taker == "where" ? "keeps the scores where its mask is true"
-                                                     : "is true where attention looks");
+  const bool is_added = one.taker == "+", hides = is_of_padding || is_added || one.hides || one.taker == "masked_fill";
+  const std::string wanted = is_added ? "what is added to scores hides them where it is far below 0"
+                                      : "`" + one.taker + "` " +
+                                            (is_of_padding          ? "is true where rows are filled up"
+                                             : hides                ? "hides where its mask is true"
+                                             : one.taker == "where" ? "keeps the scores where its mask is true"
+                                                                    : "is true where attention looks");
   const char* is_true = one.places == Places::Before  ? "at the places that come before"
                         : one.places == Places::After ? "at the places that come after"
                         : hides                       ? "at their own places"
                                                       : "where they are filled up";
   diagnostics::Diagnostic diagnostic = diag::turned_mask(one.span, wanted, is_true);
+  if (is_added) return std::move(diagnostic.help("turn the mask round: `(1 - mask) * -1e9`"));
   if (one.places != Places::Before && one.places != Places::After)
     return std::move(diagnostic.help("turn it round with `not`"));
   return std::move(diagnostic.help(
@@ -307,14 +322,17 @@ void check_sides(const Findings& findings, Sink& sink) {
   for (const Sides& one : findings.sides) {
     if (!seen.insert(one.span).second) continue;
     const std::string loss(one.metric.empty() ? std::string(library::info(one.loss).name) : one.metric);
-    if (one.same == "both terms")
+    if (one.same == "both terms") {
       sink.report(
           diag::compared_to_itself(one.span, one.same, "+").note("`{}` of the same values is computed twice", loss));
-    else if (!one.same.empty())
-      sink.report(diag::compared_to_itself(one.span, one.same, loss).note("it says nothing about what is wanted"));
-    else
+    } else if (!one.same.empty()) {
+      diagnostics::Diagnostic diagnostic = diag::compared_to_itself(one.span, one.same, loss);
+      if (!one.call.is_empty()) diagnostic.label(one.call, "given to it here");
+      sink.report(std::move(diagnostic.note("it says nothing about what is wanted")));
+    } else {
       sink.report(
           diag::exchanged_sides(one.span, loss).help("what is predicted stands first: `{}(predicted, wanted)`", loss));
+    }
   }
 }
 

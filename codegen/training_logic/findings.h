@@ -27,6 +27,7 @@ struct Doubled {
   Activation activation;
   bool is_metric = false;
   bool takes_both = false;  ///< the metric has a setting that says which
+  bool is_idle = false;     ///< once more it gives what it was given
 };
 
 /// What a loss of probabilities, or of their logarithms, takes, and is none: the other one, or scores.
@@ -50,8 +51,9 @@ struct MixedSamples {
 /// A mask that is true at the places at which it should be false.
 struct TurnedMask {
   Span span;
-  std::string taker;  ///< `key_padding_mask`, `mask` or `masked_fill`
+  std::string taker;  ///< `key_padding_mask`, `mask`, `masked_fill`, `where`, or + of what is added to scores
   Places places = Places::Any;
+  bool hides = false;  ///< of `where`: it takes the number where its mask is true
 };
 
 /// What should hide scores from soft-max, and does not.
@@ -125,6 +127,7 @@ struct Sides {
   library::Id loss = library::Id::None;
   std::string same;         ///< which are the same; "" if they are exchanged
   std::string metric = {};  ///< that is given them, in place of a loss
+  Span call = {};           ///< of the function that it stands in, where that is given them
 };
 
 /// `opt.step()` or `opt.clip_norm(x)` where the gradients were thrown away or used up.

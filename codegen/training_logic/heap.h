@@ -32,6 +32,7 @@ struct Object {
   };
 
   std::string_view name;  ///< of its declaration
+  bool is_library = false;
   Scope scope;
   std::map<std::string_view, Known> params;
   std::map<std::string_view, Member> members;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "codegen/training_logic/paths.h"
 #include "codegen/training_logic/rules.h"
 
 namespace ltr::training_logic {
@@ -46,31 +47,31 @@ std::vector<std::string> find_unowned(const std::vector<Standing>& weights) {
   return found;
 }
 
-/// `net.body` of `net.body.*.weight`: an element that stands for all is not named.
-std::string shown_path(std::string path) {
-  const size_t star = path.find(".*");
-  return star == std::string::npos ? path : path.substr(0, star);
-}
-
-/// `net.body[0]` of `net.body.0`, as a program says it.
-std::string code_of(const std::string& path) {
-  std::string code;
-  for (size_t at = 0; at < path.size();) {
-    const size_t end = std::min(path.find('.', at), path.size());
-    const std::string part = path.substr(at, end - at);
-    const bool is_index = part == "*" || part.find_first_not_of("0123456789") == std::string::npos;
-    code += is_index ? "[" + (part == "*" ? std::string("i") : part) + "]" : (at == 0 ? "" : ".") + part;
-    at = end + 1;
-  }
-  return code;
-}
-
 /// Where an experiment builds what it gives a model, at `path`.
 Span given_at(const Object& model, const std::string& path, const Heap& heap) {
   const Scope place{model.scope.root, path};
   const auto given =
       std::find_if(heap.objects.begin(), heap.objects.end(), [&](const Object& one) { return place.holds(one.scope); });
   return given == heap.objects.end() ? model.span : given->span;
+}
+
+/// Where the program builds the list, tuple or record that the part at `path` stands in, and what the code there calls that part.
+std::pair<Span, std::string> built_at(const Object& model, const std::string& path, const Heap& heap) {
+  std::pair<Span, std::string> found = {given_at(model, path, heap), path};
+  if (const auto span = model.span_of(path.substr(0, path.find('.')))) found.first = *span;
+  size_t length = 0;
+  for (const Object& one : heap.objects) {
+    const std::string& own = one.scope.path;
+    const bool is_within = one.scope.root == model.scope.root && own.size() < path.size() && path.starts_with(own) &&
+                           path[own.size()] == '.' && own.size() > length;
+    if (!is_within || one.is_library) continue;
+    const std::string name = path.substr(own.size() + 1);
+    const auto span = one.span_of(name.substr(0, name.find('.')));
+    if (!span) continue;
+    found = {*span, name};
+    length = own.size();
+  }
+  return found;
 }
 
 bool needs_none(const Weight& weight, bool train_has_error) {
@@ -222,14 +223,15 @@ void check_reached_weights(const Object& object, const Findings& findings, const
     }
   }
   if (std::ranges::none_of(weights, &Standing::is_owned)) return;
-  const std::vector<std::string> found = find_unowned(weights);
+  const std::vector<std::string> found = joined_elements(find_unowned(weights));
   std::map<std::string, diagnostics::Diagnostic> told;  // by optimizer: one cut may be why of all
   for (const std::string& path : found) {
     // Of the elements of a list a part of each, or all.
     const std::string named = path.find(".*.") != std::string::npos ? code_of(path) : shown_path(path);
     const auto weight = std::find_if(heap.weights.begin(), heap.weights.end(), [&](const Weight& one) {
       return one.owner != 0 && std::any_of(one.places.begin(), one.places.end(), [&](const Scope& place) {
-               return Scope{object.scope.root, path}.holds(place);
+               return place.root == object.scope.root &&
+                      Scope{place.root, path}.holds({place.root, as_of_any(place.path, path)});
              });
     });
     const Owner& owner = heap.owners[weight->owner];
@@ -284,6 +286,7 @@ void check_unread_weights(const ModelTrace& model, const Findings& findings, con
     }
   }
   if (std::ranges::none_of(weights, &Standing::is_owned)) return;
+  std::map<Span, std::vector<std::string>> unread;  // what is built at one place is one mistake
   for (const std::string& path : find_unowned(weights)) {
     const size_t dot = path.rfind('.');
     if (dot == std::string::npos) continue;
@@ -292,9 +295,17 @@ void check_unread_weights(const ModelTrace& model, const Findings& findings, con
       return one.scope.root == holder.root && one.scope.path == holder.path;
     });
     if (is_member) continue;
-    const std::optional<Span> span = object.span_of(path.substr(0, path.find('.')));
-    sink.report(diag::dead_weights(span ? *span : given_at(object, path, heap), code_of(path))
-                    .help("apply it, or take it away"));
+    const auto [place, name] = built_at(object, path, heap);
+    std::vector<std::string>& names = unread[place];
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  for (const auto& [place, names] : unread) {
+    diagnostics::Diagnostic diagnostic = diag::dead_weights(place, code_of(names[0]));
+    std::string others;
+    for (size_t i = 1; i < names.size(); ++i) others += (i > 1 ? ", `" : "`") + code_of(names[i]) + "`";
+    if (!others.empty()) diagnostic.note("nor {}", others);
+    sink.report(std::move(
+        diagnostic.help("apply {}, or take {} away", others.empty() ? "it" : "them", others.empty() ? "it" : "them")));
   }
 }
 

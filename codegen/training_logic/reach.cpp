@@ -52,8 +52,29 @@ bool is_updated(const std::string& owner, const Findings& findings, const Heap& 
                              [&](const Update& one) { return one.owner != 0 && heap.owners[one.owner].name == owner; });
 }
 
+/// A weight that no optimizer owns, and where it was read, if the gradient of a loss reaches such ones alone.
+std::optional<std::pair<const Weight*, Span>> reached_alone(const Value& loss, const Heap& heap) {
+  std::optional<Span> read;
+  for (const auto& [path, span] : loss.paths) {
+    if (path.to.owner != 0) return std::nullopt;
+    read = span;
+  }
+  const Weight* found = nullptr;
+  loss.reached.for_each([&](WeightId id) { found = found == nullptr ? &heap.weights[id] : found; });
+  return read && found != nullptr ? std::optional(std::pair(found, *read)) : std::nullopt;
+}
+
 void explain(diagnostics::Diagnostic& diagnostic, const Update& update, const Findings& findings, const Heap& heap) {
   const auto own = update.loss.cuts.find(update.owner);
+  // What is cut beside it may well be meant, but for what is called `frozen`.
+  const bool is_frozen = own != update.loss.cuts.end() && own->second.by == "`frozen`";
+  if (const auto other = reached_alone(update.loss, heap); other && update.owner != 0 && !is_frozen) {
+    const std::string& path = other->first->places[0].path;
+    const std::string name = path.substr(0, path.find('.')), all = name == path ? name : name + ".weights";
+    diagnostic.label(other->second, "it reaches `{}`, which `{}` does not own", name, heap.owners[update.owner].name)
+        .help("compute it with what `{}` owns, or add `{}` to it", heap.owners[update.owner].name, all);
+    return;
+  }
   if (own != update.loss.cuts.end()) {
     const Cut& cut = own->second;
     const std::vector<std::string> others = reached(update.loss, heap);

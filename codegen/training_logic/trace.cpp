@@ -33,24 +33,42 @@ size_t count(const Findings& findings) {
          findings.log_variances.size() + findings.record_sums.size();
 }
 
-/// Whether one of the blocks of a list is taken by its number, `layers[0]`.
-bool takes_element(const ir::Region& region, const ir::Function& function) {
-  return std::any_of(region.ops.begin(), region.ops.end(), [&](const ir::Op& op) {
-    if (op.kind == OpKind::ListGet && function.values[op.operands[1]].constant &&
-        function.values[op.results[0]].type.is(TypeKind::Block))
-      return true;
-    return std::any_of(op.regions.begin(), op.regions.end(),
-                       [&](const ir::Region& inner) { return takes_element(inner, function); });
-  });
+bool holds_block(const ir::Type& type) {
+  return type.is(TypeKind::Block) ||
+         std::ranges::any_of(type.fields, [](const ir::Field& field) { return holds_block(field.type); });
 }
+
+/// Whether one of the blocks of a list is taken by its number, `layers[0]` or `layers[i]`, but for a loop that takes all of them.
+class TakenElements {
+ public:
+  explicit TakenElements(const ir::Function& function) : function_(function) {}
+
+  bool has_some(const ir::Region& region) {
+    return std::ranges::any_of(region.ops, [&](const ir::Op& op) {
+      if (op.kind == OpKind::ListLength) lengths_.insert(op.results[0]);
+      const bool is_whole = op.kind == OpKind::For && lengths_.contains(op.operands[1]);
+      if (is_whole) indices_.insert(op.regions[0].params[0]);
+      if (op.kind == OpKind::ListGet && !indices_.contains(op.operands[1]) &&
+          holds_block(function_.values[op.results[0]].type))
+        return true;
+      return std::ranges::any_of(op.regions, [&](const ir::Region& inner) { return has_some(inner); });
+    });
+  }
+
+ private:
+  const ir::Function& function_;
+  std::set<ir::ValueId> lengths_;
+  std::set<ir::ValueId> indices_;  ///< of loops over whole lists
+};
 
 }  // namespace
 
 Trace::Trace(const ir::Module& module, Heap& heap) : module_(module), heap_(heap) {
   for (const ir::Function& function : module.functions) functions_.emplace(function.name, &function);
-  tells_elements_apart_ = std::any_of(
-      module.functions.begin(), module.functions.end(),
-      [](const ir::Function& function) { return !function.is_library && takes_element(function.body, function); });
+  tells_elements_apart_ =
+      std::any_of(module.functions.begin(), module.functions.end(), [](const ir::Function& function) {
+        return !function.is_library && TakenElements(function).has_some(function.body);
+      });
   for (const ir::ObjectInfo& object : module.tables->objects) objects_.emplace(object.name, &object);
 }
 
@@ -91,7 +109,7 @@ Span Trace::user_span(const ir::Op& op, const Frame& frame) const {
     place = at->site;
     at = at->caller;
   }
-  return place->loc.span;
+  return place->element.is_empty() ? place->loc.span : place->element;
 }
 
 Span Trace::written_span(const ir::Op& op, size_t operand, const Frame& frame) const {
@@ -267,6 +285,18 @@ bool Trace::branch(const ir::Op& op, Frame& frame) {
   return true;
 }
 
+Known Trace::index_of(const ir::Op& op, const Frame& frame) const {
+  const auto bound = [&](size_t i) -> const int64_t* {
+    const auto& constant = use(op.operands[i], frame).constant;
+    return constant ? std::get_if<int64_t>(&*constant) : nullptr;
+  };
+  const int64_t *from = bound(0), *to = bound(1);
+  if (from == nullptr || to == nullptr || *from >= *to) return varying_;
+  Value index = Value::varying();
+  index.range = std::pair(*from, *to);
+  return new Value(std::move(index));
+}
+
 // What the loop carries is followed until it does not change. Findings count from the last round
 // alone: before, less was known. An update inside makes a version that stands for "after any number
 // of rounds".
@@ -277,6 +307,7 @@ void Trace::loop(const ir::Op& op, Frame& frame, size_t first_carried) {
   const Findings before = findings;
   const size_t found = count(findings);
   std::vector<Known> outputs;
+  const Known index = op.kind == OpKind::For ? index_of(op, frame) : varying_;
   for (int round = 0; round < kMaxRounds; ++round) {
     versions_ = entry;
     gradients_.cleared.clear();  // A round begins with what the one before left.
@@ -287,7 +318,7 @@ void Trace::loop(const ir::Op& op, Frame& frame, size_t first_carried) {
       // gathered.
       const size_t own = inner.params.size() - std::min(inner.params.size(), carried.size());
       for (size_t i = 0; i < inner.params.size(); ++i)
-        frame.values[inner.params[i]] = i < own ? varying_ : carried[i - own];
+        frame.values[inner.params[i]] = i < own ? index : carried[i - own];
       std::vector<Known> ends;
       const bool is_condition = op.kind == OpKind::While && &inner == &op.regions[0];
       if (!region(inner, frame, ends) || is_condition || ends.size() < carried.size()) continue;

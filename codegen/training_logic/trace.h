@@ -48,6 +48,8 @@ class Trace {
   /// Region by region as if it were a loop over all of them; for For, While and what else carries
   /// values.
   void loop(const ir::Op& op, Frame& frame, size_t first_carried);
+  /// What the index of a loop may be.
+  Known index_of(const ir::Op& op, const Frame& frame) const;
   bool branch(const ir::Op& op, Frame& frame);
   void severed_region(const ir::Op& op, Frame& frame);
   void frozen_region(const ir::Op& op, Frame& frame);
@@ -85,6 +87,8 @@ class Trace {
   void look_at_sides(library::Id loss, const ir::Op& op, const Frame& frame);
   /// A metric that is given one value twice.
   void look_at_sides(const ir::Op& op, const ir::Function& update, const Frame& frame);
+  /// Where the function is called that is given one value twice; an empty place if it is not.
+  Span call_with_same(const Frame& frame) const;
   /// A loss that is computed twice, and added to itself.
   void look_at_terms(const ir::Op& op, const Frame& frame);
   void look_at_average(const ir::Op& op, const Value& target, const Value& source, const Frame& frame);
@@ -113,6 +117,8 @@ class Trace {
     bool is_sure = false;                  ///< they are known to be those that should be hidden
     bool is_shared_out = false;            ///< soft-max was applied to them
   };
+  /// Whether all its numbers are one, and what it hides where it is added to scores.
+  void take_filled(const ir::Op& op, const Operands& operands, Value& value) const;
   /// What an op fills some of the scores with that soft-max takes: an index into `fills_`, or 0.
   uint32_t fill_of(const ir::Op& op, const Operands& operands, const Frame& frame);
   /// What of that is left behind an op, and whether it does what it should.

@@ -21,12 +21,15 @@ struct Filling {
   bool is_turned = false;  ///< it fills where the mask is false
 };
 
+/// The number that it is, or that all of its numbers are.
+std::optional<double> number_in(const Value& value) { return value.filled ? value.filled : number_of(value); }
+
 std::optional<Filling> filling_of(Id function, const std::vector<const Value*>& operands) {
   if (operands.size() != 3) return std::nullopt;
   if (function == Id::MaskedFill) return Filling{1, 0, 2, false};
   if (function != Id::Where) return std::nullopt;
-  if (number_of(*operands[2]) && !number_of(*operands[1])) return Filling{0, 1, 2, true};
-  if (number_of(*operands[1]) && !number_of(*operands[2])) return Filling{0, 2, 1, false};
+  if (number_in(*operands[2]) && !number_in(*operands[1])) return Filling{0, 1, 2, true};
+  if (number_in(*operands[1]) && !number_in(*operands[2])) return Filling{0, 2, 1, false};
   return std::nullopt;
 }
 
@@ -38,21 +41,62 @@ std::string shown(double number) {
 
 }  // namespace
 
+// `full(…, -1e9)`, `0 * x - 1e9`; and what hides scores that it is added to, `mask.to(float) * -1e9`.
+void Trace::take_filled(const ir::Op& op, const Operands& operands, Value& value) const {
+  if (op.results.empty() || operands.empty()) return;
+  const auto first = number_in(*operands[0]);
+  const auto second = operands.size() > 1 ? number_in(*operands[1]) : std::nullopt;
+  switch (op.function) {
+    case Id::Zeros: value.filled = 0; return;
+    case Id::Full: value.filled = second; return;
+    case Id::To: value.filled = operands[0]->filled; return;
+    case Id::Add:
+      if (first && second) value.filled = *first + *second;
+      return;
+    case Id::Sub:
+      if (first && second) value.filled = *first - *second;
+      return;
+    case Id::Mul:
+      for (size_t i = 0; i < 2; ++i) {
+        const auto factor = i == 0 ? second : first;
+        if (!factor) continue;
+        if (*factor == 0) value.filled = 0;
+        if (*factor < kHides && operands[i]->is_zero_or_one) value.hidden = operands[i]->places;
+      }
+      return;
+    case Id::Where: {
+      const auto other = operands.size() == 3 ? number_in(*operands[2]) : std::nullopt;
+      if (second == 0.0 && other && *other < kHides) value.hidden = turned(operands[0]->places);
+      if (other == 0.0 && second && *second < kHides) value.hidden = operands[0]->places;
+      return;
+    }
+    default: return;
+  }
+}
+
 // A mask that is made of the scores themselves may cut some of them off on purpose, and one that is drawn, or the same for all
 // places of a row, hides nothing of it.
 uint32_t Trace::fill_of(const ir::Op& op, const Operands& operands, const Frame& frame) {
+  if (op.function == Id::Add && operands.size() == 2 && !frame.function->is_library) {
+    for (size_t i = 0; i < 2; ++i) {
+      const Places hidden = operands[i]->hidden;
+      if (hidden != Places::Above && hidden != Places::Before && hidden != Places::Own) continue;
+      fills_.push_back({.turned = TurnedMask{written_span(op, i, frame), "+", hidden}});
+      return uint32_t(fills_.size() - 1);
+    }
+  }
   const std::optional<Filling> filling = filling_of(op.function, operands);
   if (!filling || frame.function->is_library) return 0;
   const Value& mask = *operands[filling->mask];
   const uint32_t before = operands[filling->scores]->fill;
-  const auto number = number_of(*operands[filling->number]);
+  const auto number = number_in(*operands[filling->number]);
   if (!number || mask.is_unknown) return before;
   const bool hides_own = mask.places == Places::Above || mask.places == Places::Before,
              hides_filled = mask.places == Places::NotAbove || mask.places == Places::After;
   const std::string taker(library::info(op.function).name);
   Fill fill;
   if (*number < kHides && (filling->is_turned ? hides_filled : hides_own)) {
-    fill.turned = TurnedMask{written_span(op, filling->mask, frame), taker, mask.places};
+    fill.turned = TurnedMask{written_span(op, filling->mask, frame), taker, mask.places, !filling->is_turned};
   } else if (*number >= kHides) {
     const std::vector<ir::DimId>& dims = frame.function->values[op.operands[filling->mask]].type.dims;
     const bool is_of_rows = dims.empty() || module_.dims.constant(dims.back()) == 1 ||

@@ -19,6 +19,26 @@ bool is_made_of(ir::DimId size, ir::DimId part, const ir::DimStore& dims) {
          (dim.right != ir::DimId{} && is_made_of(dim.right, part, dims));
 }
 
+/// Whether what a function gives are no scores for a loss. Between -1 and 1 a margin may well be kept, and a rate be meant.
+bool leaves_no_scores(Id function, Id loss) {
+  const library::Bounds bounds = library::info(function).bounds;
+  const bool takes_range = loss == Id::MultiMargin || loss == Id::PoissonLoss;
+  const bool is_cut = function == Id::Clamp || function == Id::Maximum;
+  return is_cut || bounds == library::Bounds::NotNegative || (bounds == library::Bounds::Within && !takes_range);
+}
+
+/// Whether `loss` is one of the library, of a batch, and `other` surely another term of the whole loss that trains the same
+/// weights: another loss of the library, or one by hand beside a loss that compares with what is given alone. Two of one kind
+/// may be held against each other.
+bool is_loss_beside(const Value& loss, const Value& other) {
+  if (loss.loss == Id::None || !loss.is_of_target || loss.loss == other.loss || other.is_unknown) return false;
+  if (other.loss != Id::None) return true;
+  return loss.is_of_given && std::ranges::any_of(other.paths, [&](const auto& one) {
+           return std::ranges::any_of(loss.paths,
+                                      [&](const auto& own) { return own.first.to.owner == one.first.to.owner; });
+         });
+}
+
 }  // namespace
 
 void Trace::look_at_activation(Id taker, const ir::Op& op, Frame& frame) {
@@ -34,7 +54,8 @@ void Trace::look_at_activation(Id taker, const ir::Op& op, Frame& frame) {
   const bool is_score = library::info(before.function).gives_scores || is_spoilt;
   const bool is_no_logarithm = is_score || before.function == Id::Softmax || before.function == Id::Sigmoid;
   const bool is_misfit =
-      (function.takes_logs && is_no_logarithm) || (function.takes_scores() && is_spoilt) ||
+      (function.takes_logs && is_no_logarithm) ||
+      (function.takes_scores() && (is_spoilt || leaves_no_scores(before.function, taker))) ||
       (function.takes_probs && (is_score || before.function == Id::LogSoftmax)) ||
       (is_train_step() && library::is_loss(taker) && library::info(before.function).draws == Draws::InTraining);
   if (is_misfit && !frame.function->is_library)
@@ -61,11 +82,15 @@ void Trace::look_at_activation(Id taker, const ir::Op& op, Frame& frame) {
       findings.misfits.push_back({written_span(op, 0, frame), taker, before});
   }
   if (!function.refuses_behind(before.function)) return;
+  const bool is_of_classes = taker == Id::CrossEntropy || taker == Id::SoftCrossEntropy || taker == Id::Focal ||
+                             taker == Id::Softmax || taker == Id::LogSoftmax;
+  const bool is_idle = before.function == Id::LogSoftmax && is_of_classes;
   // Within a metric the mistake is what it was given.
   const Frame* metric = &frame;
   while (metric != nullptr && metric->function->role != ir::Role::MetricUpdate) metric = metric->caller;
   if (metric == nullptr) {
-    findings.doubled.push_back({written_span(op, 0, frame), called_name(function.name, frame), before});
+    findings.doubled.push_back(
+        {written_span(op, 0, frame), called_name(function.name, frame), before, false, false, is_idle});
     return;
   }
   bool takes_both = false;
@@ -81,7 +106,7 @@ void Trace::look_at_activation(Id taker, const ir::Op& op, Frame& frame) {
     if (use(site.operands[i], *metric->caller).activation.span == before.span) given = i;
   }
   findings.doubled.push_back(
-      {written_span(site, given, *metric->caller), metric->function->owner, before, true, takes_both});
+      {written_span(site, given, *metric->caller), metric->function->owner, before, true, takes_both, is_idle});
 }
 
 void Trace::look_at_sides(Id loss, const ir::Op& op, const Frame& frame) {
@@ -97,7 +122,7 @@ void Trace::look_at_sides(Id loss, const ir::Op& op, const Frame& frame) {
                      : are_three && are_same(0, 2) ? "anchor and negative"
                                                    : nullptr;
   if (same != nullptr) {
-    findings.sides.push_back({user_span(op, frame), loss, same});
+    findings.sides.push_back({user_span(op, frame), loss, same, "", call_with_same(frame)});
     return;
   }
   // Two distributions may be compared either way; what is true or not has its place.
@@ -107,6 +132,19 @@ void Trace::look_at_sides(Id loss, const ir::Op& op, const Frame& frame) {
   const Value &predicted = use(op.operands[0], frame), &wanted = use(op.operands[1], frame);
   const bool is_known = !predicted.is_unknown && predicted.varies && predicted.paths.empty() && predicted.cuts.empty();
   if (is_known && !wanted.paths.empty()) findings.sides.push_back({user_span(op, frame), loss, ""});
+}
+
+Span Trace::call_with_same(const Frame& frame) const {
+  if (frame.site == nullptr) return {};
+  const std::vector<ir::ValueId>& params = frame.function->body.params;
+  for (size_t i = 0; i < params.size(); ++i) {
+    for (size_t k = i + 1; k < params.size(); ++k) {
+      const Value &one = use(params[i], frame), &other = use(params[k], frame);
+      if (one.varies && one.identity != 0 && one.identity == other.identity)
+        return user_span(*frame.site, *frame.caller);
+    }
+  }
+  return {};
 }
 
 void Trace::look_at_sides(const ir::Op& op, const ir::Function& update, const Frame& frame) {
@@ -199,7 +237,7 @@ void Trace::look_at_kinds(Id loss, const ir::Op& op, const Frame& frame) {
       use(op.operands[kLogInput], frame).constant == ir::Constant(true)) {
     const Activation& given = use(op.operands[0], frame).activation;
     const library::Function& before = library::info(given.function);
-    if (before.spoils_scores && before.draws == Draws::Never)
+    if ((before.spoils_scores && before.draws == Draws::Never) || leaves_no_scores(given.function, loss))
       findings.misfits.push_back({written_span(op, 0, frame), loss, given});
   }
 }
@@ -224,11 +262,14 @@ void Trace::take_sign(const ir::Op& op, const Operands& operands, Value& value, 
   if (library::is_loss(op.function)) {
     value.loss = op.function;
     value.is_of_target = operands.size() > 1 && operands[1]->is_of_input;
+    value.is_of_given = value.is_of_target && operands[1]->paths.empty() && operands[1]->cuts.empty();
   }
   if (operands.empty()) return;
   const auto take = [&](size_t i) {
     value.loss = operands[i]->loss;
     value.is_of_target = operands[i]->is_of_target;
+    value.is_of_given = operands[i]->is_of_given;
+    value.is_each = operands[i]->is_each;
     value.negated = operands[i]->negated;
     value.negated_name = operands[i]->negated_name;
   };
@@ -239,6 +280,7 @@ void Trace::take_sign(const ir::Op& op, const Operands& operands, Value& value, 
   };
   const library::Function& function = library::info(op.function);
   if (function.rearranges || op.function == Id::Mean || op.function == Id::Sum) take(0);
+  if (op.function == Id::Mean || op.function == Id::Sum) value.is_each = false;
   if (op.function == Id::Neg) {
     take(0);
     turn(0);
@@ -248,14 +290,17 @@ void Trace::take_sign(const ir::Op& op, const Operands& operands, Value& value, 
     const bool are_alike = operands[0]->negated.has_value() == operands[1]->negated.has_value();
     // Beside a loss that is added as it is, all that is added is a cost.
     if (are_alike && (is_first || is_second)) take(is_first ? 0 : 1);
+    if (!are_alike) {
+      const size_t turned = operands[0]->negated ? 0 : 1;
+      if (is_loss_beside(*operands[turned], *operands[1 - turned])) take(turned);
+    }
   }
   // Two losses of one kind may be held against each other, near ones against far ones; what keeps outputs from a constant is none
   // of the batch.
   if (op.function == Id::Sub && operands.size() == 2 && operands[0]->loss != operands[1]->loss) {
-    const bool are_losses = operands[0]->loss != Id::None && operands[1]->loss != Id::None;
     // `1 - dice(…)` of what is a loss already.
-    const bool is_rest = number_of(*operands[0]).has_value();
-    if ((are_losses || is_rest) && operands[1]->is_of_target && !operands[0]->negated && !operands[1]->negated) {
+    const bool is_rest = number_of(*operands[0]).has_value() && operands[1]->is_of_target;
+    if ((is_loss_beside(*operands[1], *operands[0]) || is_rest) && !operands[0]->negated && !operands[1]->negated) {
       take(1);
       turn(1);
       value.negated = written_span(op, 1, frame);

@@ -20,7 +20,7 @@ constexpr size_t kMaxNested = 256;
 
 ObjectId Trace::build(const ir::ObjectInfo& info) {
   const auto id = ObjectId(heap_.objects.size());
-  heap_.objects.push_back({.name = info.name, .scope = {++heap_.roots, ""}});
+  heap_.objects.push_back({.name = info.name, .is_library = info.is_library, .scope = {++heap_.roots, ""}});
   const Scope scope = heap_.objects[id].scope;
   const ir::Function* constructor = find(info.constructor);
   if (constructor == nullptr) {
@@ -79,7 +79,7 @@ Known Trace::construct(const ir::Op& op, Frame& frame) {
     return unknown_;
   }
   const auto id = ObjectId(heap_.objects.size());
-  heap_.objects.push_back({.name = op.name});
+  heap_.objects.push_back({.name = op.name, .is_library = info->is_library});
   const Known made = new Value(Value::object(id));
   std::vector<Known> arguments;
   arguments.reserve(1 + op.operands.size());

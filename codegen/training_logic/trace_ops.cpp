@@ -30,6 +30,28 @@ bool is_comparison(Id function) {
   return function == Id::Lt || function == Id::Le || function == Id::Gt || function == Id::Ge;
 }
 
+/// The range of `i + 1` and its kind, of an index `i` of a loop.
+std::optional<std::pair<int64_t, int64_t>> moved_range(host::Op op, const Value& left, const Value& right) {
+  constexpr int64_t kFar = 1'000'000;
+  const auto is_near = [](int64_t number) { return number > -kFar && number < kFar; };
+  const Value &index = left.range ? left : right, &other = left.range ? right : left;
+  const auto* by = other.constant ? std::get_if<int64_t>(&*other.constant) : nullptr;
+  const bool is_sum = op == host::Op::Add, is_less = op == host::Op::Sub && left.range;
+  if (!index.range || by == nullptr || (!is_sum && !is_less) || !is_near(*by) || !is_near(index.range->first) ||
+      !is_near(index.range->second))
+    return std::nullopt;
+  const int64_t way = is_sum ? *by : -*by;
+  return std::pair(index.range->first + way, index.range->second + way);
+}
+
+/// Whether the numbers that an op gives lie within bounds, for itself or by its arguments: no score below 0 is left.
+bool is_bound(const ir::Op& op, const std::vector<const Value*>& operands) {
+  const auto is_above = [&](size_t i) { return i < operands.size() && number_of(*operands[i]).value_or(-1) >= 0; };
+  if (op.function == Id::Clamp) return is_above(1);
+  if (op.function == Id::Maximum) return is_above(0) || is_above(1);
+  return library::info(op.function).bounds != library::Bounds::Unbound;
+}
+
 /// Whether a term of a loss lies wholly in a `no_grad` that was meant for a part of it: it has a weight, as what trains has, and
 /// hangs on what the others train. What only corrects the number that is shown has none.
 bool is_lost_share(const Value& term, const Value& other) {
@@ -140,7 +162,8 @@ Known Trace::call_op(const ir::Op& op, Frame& frame) {
   }
   if (function->is_library) look_at_masks_given(op, *function, arguments, frame);
   // With `reduction = none` a loss takes what it takes else.
-  const Id loss = function->is_library ? library::written_loss(op.name) : Id::None;
+  const Id written = function->is_library ? library::written_loss(op.name) : Id::None;
+  const Id loss = library::is_loss(written) ? written : Id::None;
   if (loss != Id::None) {
     look_at_activation(loss, op, frame);
     look_at_sides(loss, op, frame);
@@ -151,9 +174,11 @@ Known Trace::call_op(const ir::Op& op, Frame& frame) {
   }
   if (op.kind == OpKind::CallFn || arguments[0]->objects.size() == 1) {
     Known result = call(*function, std::move(arguments), &frame, &op);
-    if (loss == Id::None || result->loss != Id::None) return result;
+    if (written == Id::None || result->loss != Id::None) return result;
     Value value = *result;
     value.loss = loss;
+    value.is_each = loss != Id::None && frame.function->values[op.results[0]].type.dims.size() > 1;
+    if (library::info(written).bounds != library::Bounds::Unbound) value.activation = {written, user_span(op, frame)};
     return new Value(std::move(value));
   }
   Known result;
@@ -196,8 +221,17 @@ Known Trace::element(const ir::Op& op, Frame& frame) {
     one.identity = 0;  // It stands for all elements.
     return new Value(std::move(one));
   }
-  Known any = base.parts[0];
-  for (const Known& part : base.parts) any = new Value(join(*any, *part));
+  size_t begin = 0, end = base.parts.size();
+  if (op.kind == OpKind::ListGet && !base.is_uniform) {
+    const auto& range = use(op.operands[1], frame).range;
+    const bool is_within = range && range->first >= 0 && range->second <= int64_t(end);
+    if (is_within) {
+      begin = size_t(range->first);
+      end = size_t(range->second);
+    }
+  }
+  Known any = base.parts[begin];
+  for (size_t i = begin + 1; i < end; ++i) any = new Value(join(*any, *base.parts[i]));
   return any;
 }
 
@@ -221,6 +255,7 @@ Value Trace::host(const ir::Op& op, Frame& frame) {
   }
   Value value = severed(joined_operands(op, frame), {user_span(op, frame), "`item`", false});
   value.lost_term.reset();
+  if (second != nullptr) value.range = moved_range(op.host, first, *second);
   value.may_count = op.host == host::Op::Div || first.may_count || (second != nullptr && second->may_count);
   return value;
 }
@@ -282,7 +317,13 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
   if (function.gives_probs || function.gives_scores || function.spoils_scores) value.activation = {op.function, span};
   if (op.function == Id::Log && operands[0]->activation.function == Id::Softmax)
     value.activation = {Id::LogSoftmax, span};
+  if (is_bound(op, operands) && !frame.function->is_library) value.activation = {op.function, span};
+  // Each number of a divergence is that of a class.
+  const bool is_over_all = operands.size() == 1 || (operands.size() > 1 && operands[1]->is_none);
+  if (op.function == Id::Mean && is_over_all && operands[0]->loss == Id::KlDiv && operands[0]->is_each)
+    findings.mean_divergences.push_back(span);
   take_sign(op, operands, value, frame);
+  take_filled(op, operands, value);
   take_records(op, operands, value, frame);
   take_noise(op, operands, value, frame);
   take_total(op, operands, value, frame);

@@ -9,19 +9,6 @@ using library::Id;
 
 namespace {
 
-Places turned(Places places) {
-  switch (places) {
-    case Places::Any: return Places::Any;
-    case Places::Own: return Places::Filled;
-    case Places::Filled: return Places::Own;
-    case Places::Above: return Places::NotAbove;
-    case Places::NotAbove: return Places::Above;
-    case Places::Before: return Places::After;
-    case Places::After: return Places::Before;
-  }
-  return Places::Any;
-}
-
 /// `b OP a` for `a OP b`.
 Id exchanged(Id comparison) {
   return comparison == Id::Lt   ? Id::Gt

@@ -75,6 +75,19 @@ bool Value::same_as(const Value& other) const {
                     [](const Known& a, const Known& b) { return a->same_as(*b); });
 }
 
+Places turned(Places places) {
+  switch (places) {
+    case Places::Any: return Places::Any;
+    case Places::Own: return Places::Filled;
+    case Places::Filled: return Places::Own;
+    case Places::Above: return Places::NotAbove;
+    case Places::NotAbove: return Places::Above;
+    case Places::Before: return Places::After;
+    case Places::After: return Places::Before;
+  }
+  return Places::Any;
+}
+
 std::optional<double> number_of(const Value& value) {
   if (!value.constant) return std::nullopt;
   if (const auto* whole = std::get_if<int64_t>(&*value.constant)) return double(*whole);
@@ -110,11 +123,14 @@ Value join(const Value& left, const Value& right) {
   if (left.places == right.places) value.places = left.places;
   if (left.identity == right.identity) value.identity = left.identity;
   value.is_zero_or_one = left.is_zero_or_one && right.is_zero_or_one;
+  if (left.filled == right.filled) value.filled = left.filled;
+  if (left.hidden == right.hidden) value.hidden = left.hidden;
   if (left.fill == right.fill) value.fill = left.fill;
   if (left.draw == right.draw) value.draw = left.draw;
   if (left.total == right.total) value.total = left.total;
   value.may_count = left.may_count || right.may_count;
   if (left.constant == right.constant) value.constant = left.constant;
+  if (left.range == right.range) value.range = left.range;
   value.paths = left.paths;
   value.paths.insert(right.paths.begin(), right.paths.end());
   value.cuts = left.cuts;
@@ -128,6 +144,8 @@ Value join(const Value& left, const Value& right) {
   if (left.negated.has_value() == right.negated.has_value() && right.loss != library::Id::None) {
     value.loss = left.loss;
     value.is_of_target = left.is_of_target && right.is_of_target;
+    value.is_of_given = left.is_of_given && right.is_of_given;
+    value.is_each = left.is_each && right.is_each;
     value.negated = left.negated;
     value.negated_name = left.negated_name;
   }

@@ -85,6 +85,9 @@ enum class Places : uint8_t {
   After,   ///< at places that come after it or are it, and at no others
 };
 
+/// Where what is true at `places` is false.
+Places turned(Places places);
+
 /// One number of all samples of a batch.
 struct OfAll {
   library::Id function = library::Id::None;
@@ -133,22 +136,27 @@ struct Value : boost::intrusive_ref_counter<Value, boost::thread_unsafe_counter>
   bool is_counted = false;       ///< 0, 1, 2, …
   bool is_ones = false;
   Places places = Places::Any;
-  bool is_zero_or_one = false;  ///< numbers that say what is true
-  uint32_t fill = 0;            ///< what some of its numbers were filled with: an index into `Trace::fills`
-  uint32_t draw = 0;            ///< random numbers, or a product with them: an index into `Trace::draws_`
-  uint32_t total = 0;           ///< a sum over the records of a batch, moved and scaled: an index into `Trace::totals_`
+  bool is_zero_or_one = false;   ///< numbers that say what is true
+  std::optional<double> filled;  ///< all of its numbers are this one
+  Places hidden = Places::Any;   ///< added to scores it hides those at these places
+  uint32_t fill = 0;             ///< what some of its numbers were filled with: an index into `Trace::fills`
+  uint32_t draw = 0;             ///< random numbers, or a product with them: an index into `Trace::draws_`
+  uint32_t total = 0;  ///< a sum over the records of a batch, moved and scaled: an index into `Trace::totals_`
   bool is_of_all_records = false;  ///< hangs on numbers of all records of a batch
   bool may_count = false;          ///< a number of the host, and maybe one by that of the records
   uint64_t identity = 0;           ///< values that have the same one are the same in each run; 0: nobody knows
   std::optional<ir::Constant> constant;
-  boost::container::flat_map<Path, Span> paths;   ///< with the place where the weights were read
-  boost::container::flat_map<OwnerId, Cut> cuts;  ///< owners on whose weights it hangs, but no gradient reaches them
-  boost::container::flat_set<Snapshot> leaves;    ///< it is a weight, or a view of one
-  WeightSet reached;                              ///< by gradients
-  std::optional<Cut> lost_term;                   ///< a term of this sum has no gradient
-  bool is_share = false;                          ///< a number times something, as terms of a loss are weighted
+  std::optional<std::pair<int64_t, int64_t>> range;  ///< each whole number from the first to below the second, in turn
+  boost::container::flat_map<Path, Span> paths;      ///< with the place where the weights were read
+  boost::container::flat_map<OwnerId, Cut> cuts;     ///< owners on whose weights it hangs, but no gradient reaches them
+  boost::container::flat_set<Snapshot> leaves;       ///< it is a weight, or a view of one
+  WeightSet reached;                                 ///< by gradients
+  std::optional<Cut> lost_term;                      ///< a term of this sum has no gradient
+  bool is_share = false;                             ///< a number times something, as terms of a loss are weighted
   library::Id loss = library::Id::None;  ///< it is this loss of the library, or a share of it, or a sum with it
   bool is_of_target = false;             ///< that compares with something of the batch
+  bool is_of_given = false;              ///< and with nothing that hangs on weights
+  bool is_each = false;                  ///< the numbers of that loss, of which none is summed up yet
   std::optional<Span> negated;           ///< where that is taken with a minus
   std::string negated_name;              ///< and what the program calls what stands behind the minus
   Activation activation;                 ///< what was applied last: an activation, or a layer that gives scores

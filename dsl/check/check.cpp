@@ -101,6 +101,7 @@ Program check(const resolve::ModuleGraph& graph, const source::SourceManager& so
   check_uncalled_steps(cx);
   check_unused_names(cx);
   check_crossed_arguments(cx);
+  check_kept_averages(cx);
   check_joined_layers(cx);
   return finish();
 }

@@ -112,15 +112,18 @@ struct FnValue {
 struct Op {
   library::Id op = library::Id::None;
   ExprIds args;
+  Span element = {};  ///< of a list that is applied as a whole, or of a function that is kept: where it is written
 };
 struct CallFn {
   FnId fn = 0;
   ExprIds args;
+  Span element = {};  ///< as of `Op`
 };
 struct CallMethod {
   FnId fn = 0;
   ExprId object;
   ExprIds args;
+  Span element = {};  ///< as of `Op`
 };
 /// The metric, a member, is updated with args by its function `fn`; type MetricValue.
 struct CallMetric {

@@ -198,6 +198,7 @@ class CodeDump {
   std::string words(const node::Member& member) const { return member.name + (member.is_param ? " param" : ""); }
   std::string words(const node::DataMember& member) const { return member.name + (member.is_param ? " param" : ""); }
   std::string words(const node::FnValue& value) const { return fn(value.fn) + (value.is_method ? " method" : ""); }
+  std::string words(const node::Op& op) const { return word(op.op); }
   std::string words(const node::CallFn& call) const { return fn(call.fn); }
   std::string words(const node::CallMethod& call) const { return fn(call.fn); }
   std::string words(const node::CallMetric& call) const { return fn(call.fn); }

@@ -46,10 +46,10 @@ void for_each_body_in(T& node, Visit& visit) {
   });
 }
 
-/// Whether two parts are equal but for the ids in them.
+/// Whether two parts are equal but for the ids in them, and for where they are written.
 template <class T>
 bool is_like_part(const T& left, const T& right) {
-  if constexpr (std::is_same_v<T, ExprId> || std::is_same_v<T, Body>) {
+  if constexpr (std::is_same_v<T, ExprId> || std::is_same_v<T, Body> || std::is_same_v<T, Span>) {
     return true;
   } else if constexpr (is_leaf<T>) {
     return left == right;

@@ -6,6 +6,7 @@ namespace ltr::library {
 
 namespace {
 
+using enum Bounds;
 using enum Draws;
 using enum Gradient;
 using enum Cost::Kind;

@@ -35,6 +35,13 @@ enum class Draws : uint8_t {
 
 enum class Gradient : uint8_t { Flows, Stops };
 
+/// Where the numbers of a result lie, which may be probabilities, and are no scores of any size and sign.
+enum class Bounds : uint8_t {
+  Unbound,
+  NotNegative,
+  Within,  ///< between -1 and 1
+};
+
 /// What one call costs in the forward pass.
 struct Cost {
   enum class Kind : uint8_t {
@@ -109,6 +116,7 @@ struct Function {
   bool gives_probs = false;
   bool gives_scores = false;
   bool spoils_scores = false;
+  Bounds bounds = Bounds::Unbound;
   bool takes_logs = false;
   bool takes_probs = false;
   bool gives_each = false;

@@ -23,15 +23,20 @@ class Dependents {
     }
   }
 
-  /// Whether a value may be computed from it.
+  /// Whether a value may be computed from it, and a gradient come back to it.
   bool has(ExprId id) const {
     const ExprView& expr = program_.exprs[id];
     const auto* local = expr.get<node::Local>();
+    const auto* op = expr.get<node::Op>();
+    const bool is_stopped = op != nullptr && op->op == library::Id::StopGrad;
     bool is_found = (local != nullptr && locals_.contains(local->local)) || (keeps_it_ && expr.is<node::Member>());
     for_each_child(expr, [&](ExprId child) { is_found = is_found || has(child); });
     for_each_body(expr, [&](const Body& body) { is_found = is_found || has(body); });
-    return is_found;
+    if (is_found && is_stopped) stopped_ = expr.span;
+    return is_found && !is_stopped;
   }
+  /// Where `stop_grad` keeps what is computed from it apart, if that was met.
+  const std::optional<Span>& stopped() const { return stopped_; }
 
  private:
   bool has(const Body& body) const {
@@ -57,6 +62,7 @@ class Dependents {
 
   const Program& program_;
   std::set<LocalId> locals_;
+  mutable std::optional<Span> stopped_;
   bool keeps_it_ = false;  ///< in a buffer or state, from which it may be read again
 };
 
@@ -94,10 +100,17 @@ void look_at(ExprId id, const Fn& fn, Context& cx) {
   const ExprView& by = cx.at(op->args[1]);
   const auto* local = by.get<node::Local>();
   if (local == nullptr ? !is_new(by) : is_other_name(local->local, fn.body, cx.program)) return;
-  if (local != nullptr && Dependents(fn, local->local, cx.program).has(op->args[0])) return;
+  std::optional<Span> stopped;
+  if (local != nullptr) {
+    const Dependents dependents(fn, local->local, cx.program);
+    if (dependents.has(op->args[0])) return;
+    stopped = dependents.stopped();
+  }
   const std::string of = cx.source_text(cx.at(op->args[0]).span), name = cx.source_text(by.span);
   diagnostics::Diagnostic diagnostic = diag::no_dependence(expr.span, of, name);
-  if (local != nullptr) {
+  if (stopped) {
+    diagnostic.label(*stopped, "no gradient passes `stop_grad`").help("no `stop_grad` around it");
+  } else if (local != nullptr) {
     diagnostic.help("`grad(y, x)` wants the very `x` that `y` is computed from");
   } else {
     diagnostic.note("`{}` is computed anew here", name)

@@ -87,6 +87,7 @@ struct Product {
 /// The sizes of a layer that does nothing but multiply and add.
 struct Layer {
   Span span;
+  std::string name = {};  ///< as the program calls it, `mid[0]` of what stands in a list
   const ast::Expr* inputs = nullptr;
   const ast::Expr* outputs = nullptr;
 };
@@ -96,27 +97,31 @@ class Joined {
   Joined(Context& cx, uint32_t module, const ast::Decl& decl) : cx_(cx), module_(module), decl_(decl) {}
 
   void look_at(const std::vector<ast::Item>& items) {
-    std::unordered_map<std::string_view, Layer> layers;
+    Layers fronts, backs;  // Of a list its first and its last element.
     std::vector<const ast::Member*> lists;
     straight_.clear();
     for (const ast::Item& item : items) {
       const auto* member = item.get<ast::Member>();
       if (member == nullptr || member->source) continue;
-      if (const auto layer = layer_of(member->value))
-        layers.emplace(member->name.text, *layer);
-      else if (bends_nothing(member->value))
+      if (auto layer = layer_of(member->value)) {
+        layer->name = member->name.text;
+        fronts.emplace(member->name.text, *layer);
+        backs.emplace(member->name.text, *layer);
+      } else if (bends_nothing(member->value)) {
         straight_.insert(member->name.text);
+      }
       if (member->value.get<ast::List>() != nullptr) lists.push_back(member);
     }
-    if (layers.size() < 2 && lists.empty()) return;
+    for (const ast::Member* member : lists) add_ends(*member, fronts, backs);
+    if (fronts.size() < 2 && lists.empty()) return;
     MemberUses uses{.straight = straight_};
     for (const ast::Item& item : items) uses(item);
     for (const ast::Member* member : lists) {
       if (uses.is_only_applied(member->name.text)) look_at(*member->value.get<ast::List>());
     }
     const auto are_one = [&](const Pair& pair) {
-      const auto first = layers.find(pair.first), second = layers.find(pair.second);
-      return first != layers.end() && second != layers.end() && uses.are_only_in_a_row(pair) &&
+      const auto first = backs.find(pair.first), second = fronts.find(pair.second);
+      return first != backs.end() && second != fronts.end() && uses.are_only_in_a_row(pair) &&
              !narrows(first->second, second->second);
     };
     for (const auto& [pair, place] : uses.places) {
@@ -124,11 +129,36 @@ class Joined {
       // The first two say it for a longer row.
       const bool is_told = std::ranges::any_of(
           uses.places, [&](const auto& other) { return other.first.second == pair.first && are_one(other.first); });
-      if (!is_told) report(place, std::string(pair.first), std::string(pair.second), " |> ");
+      if (!is_told)
+        report(place, backs.at(pair.first).name, fronts.at(pair.second).name, " |> ", std::string(pair.first),
+               std::string(pair.second));
     }
   }
 
  private:
+  using Layers = std::unordered_map<std::string_view, Layer>;
+
+  /// The layers that a list begins and ends with, but for what bends nothing.
+  void add_ends(const ast::Member& member, Layers& fronts, Layers& backs) const {
+    const auto& elements = member.value.get<ast::List>()->elements;
+    const auto is_straight = [&](const ast::Expr& element) {
+      const auto* ref = element.get<ast::NameRef>();
+      return bends_nothing(element) || (ref != nullptr && straight_.contains(ref->name.text));
+    };
+    const auto add = [&](size_t i, Layers& ends) {
+      auto layer = layer_of(elements[i]);
+      if (!layer) return;
+      layer->name = member.name.text + "[" + std::to_string(i) + "]";
+      ends.emplace(member.name.text, *layer);
+    };
+    size_t begin = 0, end = elements.size();
+    while (begin < end && is_straight(elements[begin])) ++begin;
+    while (end > begin && is_straight(elements[end - 1])) --end;
+    if (begin == end) return;
+    add(begin, fronts);
+    add(end - 1, backs);
+  }
+
   Context& cx_;
   uint32_t module_;
   const ast::Decl& decl_;
@@ -155,13 +185,16 @@ class Joined {
     }
   }
 
-  void report(const RowPlace& place, const std::string& first, const std::string& second, const std::string& sign) {
-    std::string shown = first + sign + "relu" + sign;
+  /// `left`, `right`: what stands in the program, where that is not the layers themselves.
+  void report(const RowPlace& place, const std::string& first, const std::string& second, const std::string& sign,
+              const std::string& left = "", const std::string& right = "") {
+    std::string shown = (left.empty() ? first : left) + sign + "relu" + sign;
     for (const std::string& between : place.between) shown += between + sign;
     diagnostics::Diagnostic diagnostic = diag::one_linear_layer(place.span, first, second);
     if (!place.between.empty())
       diagnostic.note("what stands between them bends nothing: in evaluation it is not there, or multiplies and adds");
-    cx_.report(std::move(diagnostic.help("put an activation between them, `{}`, or take one away", shown + second)));
+    cx_.report(std::move(diagnostic.help("put an activation between them, `{}`, or take one away",
+                                         shown + (right.empty() ? second : right))));
   }
 
   /// In evaluation such a layer is not there, or does to each number what the next layer could do.

@@ -175,14 +175,6 @@ bool is_same(const ExprView& left, const ExprView& right, const Program& program
          is_same(program.exprs[field->record], program.exprs[second->record], program);
 }
 
-/// The function of the last `map` in front of the batches; null if another stage makes records.
-const Fn* last_map(const ExprView& stream, const DataObject& data, const Program& program) {
-  const ExprView stage = behind_lets(stream, data, program);
-  if (const auto* map = stage.get<node::MapStage>()) return &program.fns[map->fn];
-  const auto input = input_of(stage, program);
-  return input ? last_map(program.exprs[*input], data, program) : nullptr;
-}
-
 /// How a target lies to an input: "" where it may well be predicted.
 std::string known_by(const Stretch& target, const Stretch& input, Id loss, const Program& program) {
   if (!is_same(target.whole, input.whole, program)) return "";
@@ -197,6 +189,13 @@ std::string known_by(const Stretch& target, const Stretch& input, Id loss, const
 }
 
 }  // namespace
+
+const Fn* last_map(const ExprView& stream, const DataObject& data, const Program& program) {
+  const ExprView stage = behind_lets(stream, data, program);
+  if (const auto* map = stage.get<node::MapStage>()) return &program.fns[map->fn];
+  const auto input = input_of(stage, program);
+  return input ? last_map(program.exprs[*input], data, program) : nullptr;
+}
 
 void check_known_targets(Context& cx, const Experiment& experiment) {
   const DataObject& data = cx.program.datas[experiment.data];

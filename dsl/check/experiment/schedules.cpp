@@ -46,18 +46,39 @@ struct Schedules {
 
   /// The schedule of all of training.
   void check_whole(const ExprView& expr) {
-    if (const auto* call = expr.get<node::Call>()) {
-      check_end(*call);
-      check_factor(*call, expr.span);
-      check_final(*call);
-      check_decay(*call);
-      check_parts(*call);
-      check_patience(*call);
-      check_chain(*call);
-      check_steps_given(*call);
-      check_rise(*call);
-    }
+    if (const auto* call = expr.get<node::Call>()) check_all_along(*call, expr.span, true);
     check(expr);
+  }
+
+  /// What stands for all of training, as a whole or as a part of a chain. `is_alone`: nothing else in it moves the rate, but for
+  /// a warm-up.
+  void check_all_along(const node::Call& call, Span span, bool is_alone) {
+    check_end(call);
+    if (is_alone) {
+      check_factor(call, span);
+      check_final(call);
+    }
+    check_decay(call);
+    check_parts(call);
+    check_patience(call);
+    check_steps_given(call);
+    check_rise(call);
+    check_last(call);
+    if (call.op != library::Id::Chain) return;
+    const Wired parts[] = {argument(call, "a"), argument(call, "b")};
+    for (size_t i = 0; i < 2; ++i) {
+      const auto* part = parts[i].expr.get<node::Call>();
+      if (part != nullptr) check_all_along(*part, parts[i].expr.span, is_alone && stays(parts[1 - i].expr));
+    }
+    check_chain(call);
+  }
+
+  /// Whether a schedule gives 1 from some time on.
+  bool stays(const ExprView& expr) const {
+    const auto* call = expr.get<node::Call>();
+    if (call == nullptr) return false;
+    if (call->op == library::Id::Chain) return stays(argument(*call, "a").expr) && stays(argument(*call, "b").expr);
+    return call->op == library::Id::LinearWarmup || call->op == library::Id::Constant;
   }
 
   void check(const ExprView& expr) {
@@ -102,23 +123,70 @@ struct Schedules {
   /// W0416: a schedule that has come to a rate of 0 stays there. W0410: one that is longer than training does not come to its
   /// end.
   void check_end(const node::Call& schedule) {
-    const bool is_cycle = schedule.op == library::Id::OneCycle;
     const Wired total = argument(schedule, "total");
     const auto* period = total.expr.get<node::Quantity>();
-    const auto limit = period != nullptr ? training.all_in(period->measure) : std::nullopt;
     const auto most = period != nullptr ? training.most_in(period->measure) : std::nullopt;
     if (most && period->value > double(*most))
       return report_late(total.expr.span, "the end of the schedule of `" + optimizer + "`", period->measure);
-    if (!limit || period->value >= double(*limit)) return;
+    if (period == nullptr || !ends_with_nothing(schedule)) return;
+    report_end(total.expr.span, period->value, period->measure, "leave `total` out: it is the length of training");
+  }
+
+  /// W0416 of a rate that is nothing after `end`.
+  void report_end(Span place, double end, host::Measure measure, const std::string& help) {
+    const auto limit = training.all_in(measure);
+    if (!limit || end >= double(*limit) || is_reported(cx, diagnostics::Code::W0416, place)) return;
+    cx.report(diag::rate_ends_early(place, optimizer, count_text(end, measure), count_text(double(*limit), measure))
+                  .label(training.end_of(measure), "training ends here")
+                  .help("{}", help));
+  }
+
+  /// Whether the rate is 0 behind its `total`, or as good as that.
+  bool ends_with_nothing(const node::Call& schedule) const {
+    if (schedule.op == library::Id::OneCycle) return true;
     const Wired last = argument(schedule, schedule.op == library::Id::LinearSchedule ? "to" : "final");
-    const auto rate = is_cycle ? std::nullopt : evaluate(last.expr, cx.program);
-    if (!is_cycle && (!rate || rate->real != 0)) return;
-    const Span place = total.expr.span;
-    if (is_reported(cx, diagnostics::Code::W0416, place)) return;
-    cx.report(diag::rate_ends_early(place, optimizer, count_text(period->value, period->measure),
-                                    count_text(double(*limit), period->measure))
-                  .label(training.end_of(period->measure), "training ends here")
-                  .help("leave `total` out: it is the length of training"));
+    const auto rate = evaluate(last.expr, cx.program);
+    return rate && rate->real == 0;
+  }
+
+  /// W0416: the last part of several goes on, and may have come to a rate of 0 before training ends: by its own `total`, which is
+  /// the period beside it unless it is given.
+  void check_last(const node::Call& schedule) {
+    if (schedule.op != library::Id::Sequential) return;
+    const Wired parts = argument(schedule, "parts");
+    const auto* list = parts.expr.get<node::List>();
+    if (list == nullptr || list->elements.empty()) return;
+    double begin = 0;
+    std::optional<host::Measure> measure;
+    const node::Tuple* last = nullptr;
+    for (const ExprId id : list->elements) {
+      last = cx.at(id).get<node::Tuple>();
+      const auto* period = last != nullptr ? cx.at(last->elements[1]).get<node::Quantity>() : nullptr;
+      if (period == nullptr || measure.value_or(period->measure) != period->measure) return;
+      measure = period->measure;
+      if (id != list->elements.back()) begin += period->value;
+    }
+    check_end_of_part(cx.at(last->elements[0]), cx.at(last->elements[1]), begin);
+  }
+  void check_end_of_part(const ExprView& part, const ExprView& length, double begin) {
+    const Wired wired = wire(part, model, experiment.model_arguments, experiment, cx.program);
+    const auto* call = wired.expr.get<node::Call>();
+    const auto* whole = length.get<node::Quantity>();
+    if (call == nullptr || whole == nullptr) return;
+    if (call->op == library::Id::Chain) {
+      for (const char* name : {"a", "b"}) check_end_of_part(argument(*call, name).expr, length, begin);
+      return check_chain(*call);
+    }
+    const Wired total = argument(*call, "total");
+    const auto* own = total.expr.get<node::Quantity>();
+    const bool has_end = own != nullptr || total.expr.is<node::NoneConst>();
+    if (!has_end || !ends_with_nothing(*call) || (own != nullptr && own->measure != whole->measure)) return;
+    if (own != nullptr)
+      report_end(total.expr.span, begin + own->value, whole->measure,
+                 "leave `total` out: it is the length of the part");
+    else
+      report_end(length.span, begin + whole->value, whole->measure,
+                 "the last part goes on: say how long it is, as far as training goes");
   }
 
   /// W0421: a rate that grows with each epoch, or is as good as nothing long before the end. In steps a rate may grow on

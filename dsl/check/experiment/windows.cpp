@@ -30,15 +30,51 @@ std::optional<ExprView> find_stage(const ExprView& expr, library::Id stage, cons
   return input ? find_stage(program.exprs[*input], stage, data, program) : std::nullopt;
 }
 
-void count_updates(const Body& body, const Context& cx, std::map<std::string, std::vector<Span>>& updates) {
-  for (const Stmt& stmt : body) {
-    if (const auto* update = stmt.get<stmt::Minimize>()) {
-      const auto* optimizer = cx.at(update->optimizer).get<node::Member>();
-      updates[optimizer != nullptr ? optimizer->name : ""].push_back(stmt.span);
+/// The updates of one optimizer in a step.
+struct Updates {
+  std::vector<Span> places;
+  bool is_repeated = false;  ///< the first of them, by the loop that it stands in
+};
+
+class UpdateCount {
+ public:
+  UpdateCount(const Experiment& experiment, Context& cx) : experiment_(experiment), cx_(cx) {}
+
+  void add(const Body& body, bool is_repeated = false) {
+    for (const Stmt& stmt : body) {
+      if (const auto* update = stmt.get<stmt::Minimize>()) {
+        const auto* optimizer = cx_.at(update->optimizer).get<node::Member>();
+        Updates& updates = by_optimizer[optimizer != nullptr ? optimizer->name : ""];
+        updates.is_repeated = updates.is_repeated || (updates.places.empty() && is_repeated);
+        updates.places.push_back(stmt.span);
+      }
+      const auto* loop = stmt.get<stmt::For>();
+      const bool is_loop = loop != nullptr && has_several_rounds(*loop);
+      for_each_body(stmt, [&](const Body& inner) { add(inner, is_repeated || is_loop); });
     }
-    for_each_body(stmt, [&](const Body& inner) { count_updates(inner, cx, updates); });
   }
-}
+
+  std::map<std::string, Updates> by_optimizer;  ///< by its name
+
+ private:
+  bool has_several_rounds(const stmt::For& loop) const {
+    const auto from = bound(loop.from), to = bound(loop.to);
+    return from && to && *to - *from > 1;
+  }
+  /// Where the experiment tells; what a function computes itself is not known.
+  std::optional<int64_t> bound(ExprId id) const {
+    const auto written = evaluate(cx_.at(id), cx_.program);
+    const bool is_given = cx_.at(id).is<node::Member>() || cx_.at(id).is<node::Hparam>();
+    if (!is_given) return written ? std::optional(written->whole) : std::nullopt;
+    const Object& model = cx_.program.models[experiment_.model];
+    const Wired wired = wire(cx_.at(id), model, experiment_.model_arguments, experiment_, cx_.program);
+    const auto value = evaluate(wired.expr, cx_.program);
+    return value ? std::optional(value->whole) : std::nullopt;
+  }
+
+  const Experiment& experiment_;
+  Context& cx_;
+};
 
 /// The setting that makes windows of several batches, if there is one.
 const SettingValue* window_setting(const Context& cx, const Experiment& experiment) {
@@ -63,14 +99,16 @@ void check_step(Context& cx, const Experiment& experiment) {
                     .help("take `{}` away, or `manual`", window->path));
       continue;
     }
-    std::map<std::string, std::vector<Span>> updates;
-    count_updates(fn.body, cx, updates);
-    for (const auto& [optimizer, places] : updates) {
-      if (places.size() < 2) continue;
-      cx.report(diag::accumulate_twice(window->span, window->path, optimizer)
-                    .label(places[0], "one")
-                    .label(places[1], "and another one")
-                    .note("a window of several batches ends in one update of each optimizer"));
+    UpdateCount count(experiment, cx);
+    count.add(fn.body);
+    for (const auto& [optimizer, updates] : count.by_optimizer) {
+      if (updates.places.size() < 2 && !updates.is_repeated) continue;
+      diagnostics::Diagnostic diagnostic = diag::accumulate_twice(window->span, window->path, optimizer);
+      if (updates.is_repeated)
+        diagnostic.label(updates.places[0], "one in each round of the loop");
+      else
+        diagnostic.label(updates.places[0], "one").label(updates.places[1], "and another one");
+      cx.report(std::move(diagnostic.note("a window of several batches ends in one update of each optimizer")));
     }
   }
 }

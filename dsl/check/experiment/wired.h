@@ -44,6 +44,8 @@ void check_monitors(Context& cx, const Experiment& experiment, const ast::Sectio
 void check_logged_names(Context& cx);
 /// E0418: learning rates are above 0, as written and as experiments give them.
 void check_learning_rates(Context& cx);
+/// W0427: decays of averages that experiments give. Behind W0312.
+void check_kept_averages(Context& cx);
 /// E0319: what rests on hparams alone holds for the values that the experiments give them, or leave them.
 void check_start_rules(Context& cx);
 /// E0325, E0309: what optimizers, schedules, callbacks and loggers are given keeps to `runtime/tables`, as written and as
@@ -71,6 +73,10 @@ void check_compared_choices(Context& cx, const Experiment& experiment);
 void check_padding_rows(Context& cx, const Experiment& experiment);
 /// Withdraws W0503 where the train step goes on from the state of the batch before.
 void take_order_as_meant(Context& cx, const Experiment& experiment);
+/// The function of the last `map` in front of the batches; null if another stage makes records.
+const Fn* last_map(const ExprView& stream, const DataObject& data, const Program& program);
+/// W0314: what a map has made of bytes is divided by 255 once more in a step.
+void check_scaled_batches(Context& cx, const Experiment& experiment);
 /// W0519: what is predicted is not given.
 void check_known_targets(Context& cx, const Experiment& experiment);
 /// E0608: what a topology divides or recomputes is in the model that it is for.

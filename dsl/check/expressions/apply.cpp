@@ -143,12 +143,14 @@ Expr apply_chain(const ExprView& chain, Expr value, Span span, Scope& scope) {
   Context& cx = scope.cx;
   const ExprId list = cx.keep(chain);
   for (size_t i = 0; i < chain.type.fields.size(); ++i) {
-    const BlameElement blame(element_place(chain, i, scope), chain.span, span, scope);
+    const std::optional<Span> place = element_place(chain, i, scope);
+    const BlameElement blame(place, chain.span, span, scope);
     Expr element{chain.type.fields[i].type, chain.span, node::ListElement{list, cx.keep(int_const(int64_t(i), span))}};
     std::vector<Given> given;
     given.push_back({std::nullopt, nullptr, std::move(value), span});
     value = apply(std::move(element), std::move(given), span, scope);
     if (value.type.is_error()) return value;
+    note_element(value, place, cx);
   }
   value.span = span;
   return value;
@@ -200,6 +202,13 @@ Expr apply_list(Expr list, std::vector<Given> given, Span span, Scope& scope) {
 }
 
 }  // namespace
+
+void note_element(Expr& call, std::optional<Span> place, const Context& cx) {
+  if (!place || place->is_empty() || !cx.sources.contains(place->source)) return;
+  if (auto* op = call.get<node::Op>()) op->element = *place;
+  if (auto* fn = call.get<node::CallFn>()) fn->element = *place;
+  if (auto* method = call.get<node::CallMethod>()) method->element = *place;
+}
 
 const Symbol* named_function(const Type& type, const Scope& scope) {
   return scope.cx.graph.find(type.module.value_or(scope.module), type.name);

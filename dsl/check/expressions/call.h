@@ -35,6 +35,8 @@ Expr ignore_arguments(CallSite& site);
 
 /// Reports that a metric has no `update` or `compute` where `fn` is one of them, once for all its uses. False if it is there.
 bool report_lacking(ObjectInfo& metric, const std::string& fn, Span use, Context& cx);
+/// Notes where what `call` calls is written, where that is not the place of the call.
+void note_element(Expr& call, std::optional<Span> place, const Context& cx);
 /// Calls what a name of a module stands for.
 Expr call_symbol(const Symbol& symbol, CallSite& site);
 /// `base.name(…)`.

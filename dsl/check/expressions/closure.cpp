@@ -255,6 +255,7 @@ Expr apply_closure(const ExprView& callee, std::vector<Given> given, Span span, 
     } else {
       result = check_call(*closure.code, *closure.code->get<ast::Call>(), inner, std::move(value));
       if (result.type.is_error()) return error_at(span);
+      note_element(result, closure.code->span, cx);
     }
   }
   if (object) result = cx.at(with_self(cx.keep(std::move(result)), *object, cx));

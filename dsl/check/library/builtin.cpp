@@ -392,14 +392,16 @@ Expr check_ema_update(CallSite& site) {
 }  // namespace
 
 // A decay of 0 copies; below a half it is mostly what is left of it.
-void check_kept(double decay, Span span, const char* target, const char* source, Context& cx) {
+void check_kept(double decay, Span span, const char* target, const char* source, Context& cx, Span other,
+                const char* label) {
   if (decay <= 0 || decay >= 0.5) return;
   char kept[32], meant[32];
   std::snprintf(kept, sizeof kept, "%.3g %%", 100 * decay);
   std::snprintf(meant, sizeof meant, "%.6g", 1 - decay);
-  cx.report(diag::short_average(span, kept)
-                .note("`decay` is what is kept of {}, and near to 1", target)
-                .help("where {} is what is taken of {}, it is `{}`", cx.source_text(span), source, meant));
+  diagnostics::Diagnostic diagnostic = diag::short_average(span, kept);
+  if (!other.is_empty() && other != span) diagnostic.label(other, "{}", label);
+  cx.report(std::move(diagnostic.note("`decay` is what is kept of {}, and near to 1", target)
+                          .help("where {} is what is taken of {}, it is `{}`", cx.source_text(span), source, meant)));
 }
 
 std::optional<Expr> check_builtin(const std::string& name, CallSite& site) {

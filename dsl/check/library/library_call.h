@@ -16,8 +16,10 @@ std::optional<Expr> call_for_each(const Symbol& symbol, CallSite& site);
 /// Words that are functions in some places only: `metric(val.loss)`, `stop(…)`, `close(a, b, tol)`,
 /// `floor(a / b)`.
 std::optional<Expr> check_builtin(const std::string& name, CallSite& site);
-/// W0427: what an average keeps of itself, `target`, each time.
-void check_kept(double decay, Span span, const char* target, const char* source, Context& cx);
+/// W0427: what an average keeps of itself, `target`, each time. `other`: where it is used, or what it is computed from stands, as
+/// `label` says.
+void check_kept(double decay, Span span, const char* target, const char* source, Context& cx, Span other = {},
+                const char* label = "");
 /// A stream source or stage, typed by its rule; nothing if `name` is neither.
 std::optional<Expr> check_stream_call(const std::string& name, CallSite& site);
 /// A method of text, or of a list of texts; nothing if `name` is none.
