@@ -239,6 +239,8 @@ def room(folder, rows):
 
 PICTURES = """ltr 1
 
+import std.vision.{to_float}
+
 data Pictures() {
   batch[B] { image: float[B, 1, 2, 2], wanted: float[B] }
   fn prepare(row: {file: u8[1, 2, 2], wanted: float}) -> {image: float[1, 2, 2], wanted: float} =

@@ -87,7 +87,8 @@ struct Product {
 /// The sizes of a layer that does nothing but multiply and add.
 struct Layer {
   Span span;
-  std::string name = {};  ///< as the program calls it, `mid[0]` of what stands in a list
+  std::string name = {};    ///< as the program calls it, `mid[0]` of what stands in a list
+  bool is_of_list = false;  ///< a network, which may be meant to give what another one takes
   const ast::Expr* inputs = nullptr;
   const ast::Expr* outputs = nullptr;
 };
@@ -122,7 +123,7 @@ class Joined {
     const auto are_one = [&](const Pair& pair) {
       const auto first = backs.find(pair.first), second = fronts.find(pair.second);
       return first != backs.end() && second != fronts.end() && uses.are_only_in_a_row(pair) &&
-             !narrows(first->second, second->second);
+             !(first->second.is_of_list && second->second.is_of_list) && !narrows(first->second, second->second);
     };
     for (const auto& [pair, place] : uses.places) {
       if (!are_one(pair)) continue;
@@ -149,6 +150,7 @@ class Joined {
       auto layer = layer_of(elements[i]);
       if (!layer) return;
       layer->name = member.name.text + "[" + std::to_string(i) + "]";
+      layer->is_of_list = true;
       ends.emplace(member.name.text, *layer);
     };
     size_t begin = 0, end = elements.size();
