@@ -127,12 +127,12 @@ std::optional<ExprView> chosen_from(const ExprView& choice, const DataObject& da
   return input ? std::optional(behind_lets(program.exprs[*input], data, program)) : std::nullopt;
 }
 
-/// The stage that brings records in another order in each epoch, if one does.
+/// The stage that brings records in another order in each epoch, if one does; what chooses behind it chooses others in each.
 std::optional<ExprView> mixer_of(const ExprView& expr, const DataObject& data, const Program& program) {
   const ExprView& stream = behind_lets(expr, data, program);
   if (library::info(stage_of(stream)).records == Records::Mixed) return stream;
   const auto input = input_of(stream, program);
-  return input && !chooses(stage_of(stream)) ? mixer_of(program.exprs[*input], data, program) : std::nullopt;
+  return input ? mixer_of(program.exprs[*input], data, program) : std::nullopt;
 }
 
 /// Why two streams have records in common.
@@ -172,9 +172,11 @@ std::optional<Overlap> overlap(const ExprView& one, const ExprView& other, const
   if (is_start || is_end) return Overlap{"they are chosen from the same records, each by itself"};
   const bool is_cut =
       (first == Records::First && second == Records::Rest) || (first == Records::Rest && second == Records::First);
-  if (!is_cut) return std::nullopt;
-  if (mixer_of(*from, data, cx.program))
+  const bool are_shares = first == Records::Part && second == Records::Part;
+  if (!is_cut && !are_shares) return std::nullopt;
+  if (mixer_of(*from, data, cx.program) || mixer_of(*of_other, data, cx.program))
     return Overlap{"what stands in front of them mixes anew in each epoch, so that they exchange records"};
+  if (are_shares) return std::nullopt;
   const auto count = [&](const ExprView& choice) {
     const auto value = evaluate(behind_lets(cx.at(choice.get<node::Op>()->args[1]), data, cx.program), cx.program);
     return value && value->kind == HostValue::Kind::Int ? std::optional(value->whole) : std::nullopt;
