@@ -59,7 +59,9 @@ Early read_early(const StreamState& stream, int64_t index, Record& out) {
 
 bool same_records(const Schema& a, const Schema& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const FieldInfo& left, const FieldInfo& right) {
-    return Str(left.name) == right.name && left.dtype == right.dtype && left.dims == right.dims &&
+    // What is no tensor has no elements.
+    const bool is_host = left.host[0] != '\0';
+    return Str(left.name) == right.name && (is_host || left.dtype == right.dtype) && left.dims == right.dims &&
            Str(left.host) == right.host && left.form == right.form;
   });
 }

@@ -465,6 +465,13 @@ TEST_CASE("streams are one only if the forms of their fields are") {
   may[0].form = FieldForm::Option;
   CHECK(same_records(must, must));
   CHECK_FALSE(same_records(must, may));
+  // An int is one, whoever makes it.
+  Schema made = kNumber;
+  made[0].dtype = DType::Float;
+  CHECK(same_records(kNumber, made));
+  Schema elements = kSquare;
+  elements[0].dtype = DType::I32;
+  CHECK_FALSE(same_records(kSquare, elements));
 }
 
 TEST_CASE("rows from outside pass through the maps of a stream") {
