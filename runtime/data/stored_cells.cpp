@@ -156,7 +156,8 @@ Cell missing_cell(const FieldInfo& field) {
   }
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   if (cell_kind(field) != CellKind::Real || !field.dims.empty())
-    refuse_value(fmt::format("is null; {} has no value for that, option[…] has none", type_text(field)));
+    refuse_value(fmt::format("is null; {} has no value for that{}", type_text(field),
+                             !field.dims.empty() ? "" : ", option[…] has none"));
   cell.real = kNan;
   if (field.host[0] == '\0')
     cell.tensor = give(at::scalar_tensor(kNan, at::TensorOptions().dtype(scalar_type(field.dtype))));

@@ -1,3 +1,4 @@
+#include "dsl/check/declarations/declarations.h"
 #include "dsl/check/expressions/declared_at.h"
 #include "dsl/check/scope/aside.h"
 #include "dsl/check/statements/statements.h"
@@ -91,6 +92,20 @@ bool rejoin(LocalId local, Expr& value, bool is_updated, Scope& scope) {
   return true;
 }
 
+/// What `net.body.weight` names, of members of members; null if it is none.
+const MemberInfo* member_at(const ast::Expr& expr, Scope& scope) {
+  const auto* name = expr.get<ast::NameRef>();
+  const auto* field = expr.get<ast::Field>();
+  const MemberInfo* around = field != nullptr ? member_at(*field->base, scope) : nullptr;
+  const ObjectInfo* object = name != nullptr ? scope.owner
+                             : around != nullptr && around->type.kind == Kind::Block
+                                 ? find_object(scope.cx, Kind::Block, around->type.decl)
+                                 : nullptr;
+  if (object == nullptr) return nullptr;
+  const auto found = object->members.find(name != nullptr ? name->name.text : field->name.text);
+  return found != object->members.end() ? &found->second : nullptr;
+}
+
 /// E0324 of a name of the declaration around that keeps its value, or of the part `target` of it. False if it is none.
 bool report_kept_name(const ast::Name& name, const ast::Expr& target, Scope& scope) {
   if (scope.owner == nullptr) return false;
@@ -118,9 +133,13 @@ bool report_kept_name(const ast::Name& name, const ast::Expr& target, Scope& sco
   }
   const ast::Expr* whole = &target;
   while (const auto* index = whole->get<ast::Index>()) whole = &*index->base;
-  if (is_part && member != scope.owner->members.end() && member->second.type.kind == Kind::Block)
-    diagnostic.help("with what its weights begin is said in the model: `init \"{}\" = …`",
-                    scope.cx.source_text(whole->span));
+  if (const MemberInfo* part = is_part ? member_at(*whole, scope) : nullptr) {
+    if (part->kind == MemberKind::Weight)
+      diagnostic.help("with what its weights begin is said in the model: `init \"{}\" = …`",
+                      scope.cx.source_text(whole->span));
+    if (part->kind == MemberKind::Buffer || part->kind == MemberKind::State)
+      diagnostic.help("its own functions and steps change states and buffers");
+  }
   scope.cx.report(std::move(diagnostic));
   return true;
 }

@@ -116,8 +116,9 @@ Str fault_of(const FieldInfo& field, std::string_view cell) {
   if (const Str fault = doors::utf8_fault(cell); !fault.empty())
     return fmt::format("the field {}: {}", field.name, fault);
   if (!cell.empty()) return fmt::format("the field {} is \"{}\", but {} is wanted", field.name, cell, type_text(field));
-  return fmt::format("the field {} is empty; {} has no value for that, option[{}] has none", field.name,
-                     type_text(field), type_text(field));
+  // An option of a tensor is no field.
+  const Str other = !field.dims.empty() ? "" : fmt::format(", option[{}] has none", type_text(field));
+  return fmt::format("the field {} is empty; {} has no value for that{}", field.name, type_text(field), other);
 }
 
 Error no_column(const Str& path, const char* word, const Str& name, const std::vector<Str>& names) {
