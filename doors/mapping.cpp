@@ -45,7 +45,7 @@ void Mapping::watch() {
   static const bool is_handled [[maybe_unused]] = [] {
     struct sigaction action{};
     action.sa_sigaction = Watched::on_bus;
-    action.sa_flags = SA_SIGINFO;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigemptyset(&action.sa_mask);
     return ::sigaction(SIGBUS, &action, &Watched::before) == 0;
   }();
