@@ -135,7 +135,8 @@ void check_activations(const Findings& findings, Sink& sink) {
     const bool is_masked = library::info(one.given.function).draws == library::Draws::InTraining;
     const bool is_of_scores =
         (library::info(one.taker).takes_scores() && !one.is_wanted) || one.taker == library::Id::PoissonLoss;
-    const Span place = is_of_scores || is_masked ? one.given.span : one.span;
+    const bool is_activation = library::info(one.given.function).gives_probs;
+    const Span place = is_of_scores || is_masked || is_activation ? one.given.span : one.span;
     const library::Id taker = is_masked ? library::Id::None : one.taker;
     const auto [told, is_new] = misfits.try_emplace({place, taker}, misfit_of(one, findings));
     if (!is_new)
