@@ -15,8 +15,8 @@ void check_same_records(Context& cx, const DataObject& data);
 void check_measured_twice(Context& cx, const DataObject& data);
 /// W0505: what maps of `train` know of streams is nothing that is measured on.
 void check_known_records(Context& cx, const DataObject& data);
-/// E0510: a split takes no more records than there are.
-void check_splits(Context& cx, const DataObject& data);
+/// E0510: a split takes no more records than there are; W0512: nor some of them alone. Where an experiment is given, as it gives the numbers.
+void check_splits(Context& cx, const DataObject& data, const Experiment* experiment = nullptr);
 /// E0517: a stage that wants all records takes no stream that goes on for ever.
 void check_endless_inputs(Context& cx, const DataObject& data);
 /// E0514: what a filter chooses hangs on no random numbers.

@@ -187,16 +187,24 @@ std::optional<Overlap> overlap(const ExprView& one, const ExprView& other, const
   return Overlap{"`take` reaches beyond what `skip` leaves out"};
 }
 
-/// How many records a stream has, where that is written.
+/// How many records a stream has, where that is written, or where an experiment gives it.
 struct Counter {
-  const Context& cx;
+  Context& cx;
   const DataObject& data;
+  const Experiment* experiment;  ///< null: what is written for all of them
   std::set<std::string> hparams;
 
-  std::optional<int64_t> number(const ExprView& expr) {
+  std::optional<HostValue> value(const ExprView& expr) {
     note(expr);
-    const auto value = evaluate(behind_lets(expr, data, cx.program), cx.program);
-    return value && value->kind == HostValue::Kind::Int ? std::optional(value->whole) : std::nullopt;
+    const ExprView written = behind_lets(expr, data, cx.program);
+    if (experiment == nullptr) return evaluate(written, cx.program);
+    const Wired wired = wire(written, data.object, experiment->data_arguments, *experiment, cx.program);
+    hparams.insert(wired.hparams.begin(), wired.hparams.end());
+    return evaluate(wired.expr, cx.program);
+  }
+  std::optional<int64_t> number(const ExprView& expr) {
+    const auto found = value(expr);
+    return found && found->kind == HostValue::Kind::Int ? std::optional(found->whole) : std::nullopt;
   }
 
   void note(const ExprView& expr) {
@@ -246,19 +254,21 @@ bool are_made_alike(const ExprView& one, const ExprView& other, const DataObject
   return stage_of(left) == stage_of(right);
 }
 
-void check_split(Context& cx, const node::Op& split, const DataObject& data) {
+void check_split(Context& cx, const node::Op& split, const DataObject& data, const Experiment* experiment) {
   if (split.args.size() < 2) return;
   const ExprView written = cx.at(split.args[1]);
   const auto* parts = written.get<node::List>();
   if (parts == nullptr) return;
-  Counter counter{cx, data, {}};
+  const auto is_told = [&](diagnostics::Code code) { return is_reported(cx, code, written.span); };
+  if (is_told(diagnostics::Code::E0510) || is_told(diagnostics::Code::W0512)) return;
+  Counter counter{cx, data, experiment, {}};
   const auto records = counter.of(cx.at(split.args[0]));
   int64_t wanted = 0;
   double share = 0;
   for (const ExprId id : parts->elements) {
     const ExprView& part = cx.at(id);
     if (part.type.kind == Kind::Float) {
-      const auto value = evaluate(behind_lets(part, data, cx.program), cx.program);
+      const auto value = counter.value(part);
       if (!value) return;
       share += value->real;
       continue;
@@ -287,10 +297,10 @@ void check_split(Context& cx, const node::Op& split, const DataObject& data) {
   cx.report(std::move(diagnostic));
 }
 
-void find_splits(Context& cx, const ExprView& expr, const DataObject& data) {
+void find_splits(Context& cx, const ExprView& expr, const DataObject& data, const Experiment* experiment) {
   const auto* op = expr.get<node::Op>();
-  if (op != nullptr && op->op == library::Id::SplitStream) check_split(cx, *op, data);
-  for_each_child(expr, [&](ExprId child) { find_splits(cx, cx.at(child), data); });
+  if (op != nullptr && op->op == library::Id::SplitStream) check_split(cx, *op, data, experiment);
+  for_each_child(expr, [&](ExprId child) { find_splits(cx, cx.at(child), data, experiment); });
 }
 
 /// Whether a stage that the records of a stream come through is told to want them in another order.
@@ -474,9 +484,9 @@ void check_known_records(Context& cx, const DataObject& data) {
   }
 }
 
-void check_splits(Context& cx, const DataObject& data) {
-  for (const Member& member : data.object.members) find_splits(cx, member.value, data);
-  for (const StreamDecl& stream : data.streams) find_splits(cx, stream.value, data);
+void check_splits(Context& cx, const DataObject& data, const Experiment* experiment) {
+  for (const Member& member : data.object.members) find_splits(cx, member.value, data, experiment);
+  for (const StreamDecl& stream : data.streams) find_splits(cx, stream.value, data, experiment);
 }
 
 }  // namespace ltr::check
