@@ -174,6 +174,9 @@ TEST_CASE("a stratified split keeps its sizes where classes do not divide") {
     for (const int64_t count : of_classes(val)) CHECK(count <= 1);
   }
   CHECK(error_of([&] { split(rows, Ints{90, 20}, 1, Str("kind")); }).code == "R3005");
+  const auto one = split(take(rows, 1), Floats{0.5, 0.5}, 1, Str("kind"));
+  CHECK(numbers(one[0]).size() == 1);
+  CHECK(numbers(one[1]).empty());
 }
 
 TEST_CASE("take, skip, shard, concat, zip, repeat") {

@@ -110,6 +110,7 @@ int64_t count_of(const std::map<Str, std::vector<int64_t>>& classes) {
 /// How many of each class a part of `wanted` records takes, whose classes have `left` more: in proportion, rounded down, and one more of
 /// those with the largest remainders, in an order that `key` gives equal ones.
 std::vector<int64_t> take_of_each(const std::vector<int64_t>& left, int64_t wanted, uint64_t key) {
+  if (wanted == 0) return std::vector<int64_t>(left.size());  // There may be nothing left to take a part of.
   const int64_t all = std::accumulate(left.begin(), left.end(), int64_t(0));
   std::vector<int64_t> taken;
   std::vector<std::tuple<int64_t, uint64_t, size_t>> remainders;
