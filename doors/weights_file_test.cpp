@@ -12,6 +12,7 @@
 #include "doors/pickle.h"
 #include "doors/scratch.h"
 #include "doors/token_file.h"
+#include "doors/unpacked.h"
 #include "doors/weight_plan.h"
 #include "doors/zip.h"
 
@@ -281,6 +282,14 @@ TEST_CASE("a file of tokens that is cut off while it is read is said to be so") 
   tokens.copy(10, 10, out.data());
   CHECK(out[0] == 257);
   CHECK_THROWS_AS(tokens.copy(15'000, 10, out.data()), FormatError);
+  const testing::ScratchFile archive(".tar", std::string(40'000, 'a'));
+  const Unpacked bytes(archive.path);
+  CHECK(bytes.text()[39'000] == 'a');
+  std::filesystem::resize_file(archive.path, 5'000);
+  CHECK(bytes.text()[100] == 'a');
+  CHECK_FALSE(bytes.is_cut());
+  CHECK(bytes.text()[39'000] == '\0');
+  CHECK(bytes.is_cut());
   // Another one takes its place among those that are watched.
   const testing::ScratchFile second(".bin", std::string(40'000, 2));
   const TokenFile others(second.path);

@@ -15,17 +15,33 @@ bool updates_itself(const ir::Region& region) {
   });
 }
 
-bool updates(const ir::Region& region, const ir::Module& module, std::set<std::string>& seen) {
+/// Whether something in the function stands where it may not (E0322), such as the update of a step.
+bool is_refused(const ir::Function& function, const ir::Module& module, const Sink& sink) {
+  return std::ranges::any_of(sink.reported(), [&](const diagnostics::Diagnostic& one) {
+    if (one.code != diagnostics::Code::E0322) return false;
+    const ir::Function* around = nullptr;  // The last one that begins in front of it.
+    for (const ir::Function& other : module.functions) {
+      const Span begin = other.loc.span;
+      if (begin.source == one.span.source && begin.begin <= one.span.begin &&
+          (around == nullptr || around->loc.span.begin <= begin.begin))
+        around = &other;
+    }
+    return around == &function;
+  });
+}
+
+bool updates(const ir::Region& region, const ir::Module& module, std::set<std::string>& seen, const Sink& sink) {
   if (updates_itself(region)) return true;
   for (const ir::Op& op : region.ops) {
     if ((op.kind == ir::OpKind::CallFn || op.kind == ir::OpKind::CallMethod) && seen.insert(op.name).second) {
       const ir::Function* callee = module.find(op.name);
       if (callee != nullptr &&
-          ((callee->has_error && callee->role == ir::Role::Step) || updates(callee->body, module, seen)))
+          ((callee->has_error && (callee->role == ir::Role::Step || is_refused(*callee, module, sink))) ||
+           updates(callee->body, module, seen, sink)))
         return true;
     }
     for (const ir::Region& inner : op.regions) {
-      if (updates(inner, module, seen)) return true;
+      if (updates(inner, module, seen, sink)) return true;
     }
   }
   return false;
@@ -136,7 +152,7 @@ void check_one(const Update& update, const Findings& findings, const Heap& heap,
 void check_train_step(const ir::Module& module, const ModelTrace& model, Sink& sink) {
   for (const ir::Function* step : model.steps) {
     std::set<std::string> seen;
-    if (!step->name.ends_with(".train") || step->has_error || updates(step->body, module, seen)) continue;
+    if (!step->name.ends_with(".train") || step->has_error || updates(step->body, module, seen, sink)) continue;
     sink.report(diag::minimizes_nothing(step->loc.span).help("`minimize loss` makes one update"));
   }
 }

@@ -70,13 +70,6 @@ bool is_of_self(const Diagnostic& one, Diagnostic& python) {
   return is_self;
 }
 
-/// A step that minimizes nothing, where a function that it may call was to do so.
-bool is_of_function(const Diagnostic& one, Diagnostic& minimize) {
-  if (one.code != Code::E0401 || !minimize.words[0].starts_with("`minimize` stands in")) return false;
-  minimize.label(one.span, "this one minimizes nothing");
-  return true;
-}
-
 /// A mesh that has too few places, as it lacks an axis.
 bool is_of_mesh(const Diagnostic& one, Diagnostic& mesh) {
   if (one.code != Code::E0615 || !has_place(one, mesh.span)) return false;
@@ -284,10 +277,8 @@ void join_of_one_cause(std::vector<Diagnostic>& told) {
   join_of_declaration(told);
   join_of_rule(told);
   join_of_builder(told);
-  constexpr Rule kRules[] = {{Code::E0210, is_read_as_word},  {Code::E0206, is_of_self},
-                             {Code::E0322, is_of_function},   {Code::E0614, is_of_mesh},
-                             {Code::E0507, is_of_lost_field}, {Code::E0402, is_of_loss},
-                             {Code::E0316, is_of_list}};
+  constexpr Rule kRules[] = {{Code::E0210, is_read_as_word},  {Code::E0206, is_of_self}, {Code::E0614, is_of_mesh},
+                             {Code::E0507, is_of_lost_field}, {Code::E0402, is_of_loss}, {Code::E0316, is_of_list}};
   for (const Rule& rule : kRules) join_each(told, rule);
   join_of_place(told, Code::E0322, Tie::Batches, told_with_stage);
   join_of_place(told, Code::E0303, Tie::Cut, told_with_part);

@@ -242,6 +242,13 @@ def refusals(folder):
     pq.write_table(pa.table({"x": [1.0, None, 3.0]}), reader / "a.parquet")
     done = reader.predict()
     check("null is nan of a float, and told", "null in 1 of 3 rows" in done.text and "NaN" in done.text.replace("nan", "NaN"), done.text)
+    arrow, table = Reader(folder, "nulls", 'arrow("a.arrow")', one), pa.table({"x": [1.0, None, 3.0]})
+    for codec in (None, "zstd"):
+        for kind, make in (("file", pa.ipc.new_file), ("stream", pa.ipc.new_stream)):
+            with make(str(arrow / "a.arrow"), table.schema, options=pa.ipc.IpcWriteOptions(compression=codec)) as writer:
+                writer.write_table(table)
+            done = arrow.predict()
+            check(f"so of an arrow {kind}, {codec}", "null in 1 of 3 rows" in done.text, done.text)
     for title, kind, column, words in (
             ("null without an option", "int", pa.array([1, None, 3]), ("a.parquet row 2", "the field x is null", "option")),
             ("a number that no i64 holds", "int", pa.array([0, 2**64 - 1], pa.uint64()), ("a.parquet row 2", "18446744073709551615")),

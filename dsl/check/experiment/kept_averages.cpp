@@ -1,7 +1,6 @@
 // W0427 of an `ema_update` whose decay an experiment gives: by a param of the model or of a callback, or by an hparam.
 
 #include <algorithm>
-#include <utility>
 
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/library/library_call.h"
@@ -23,6 +22,7 @@ struct Averages {
   const Experiment& experiment;
 
   void look_at(const Object& object, const ExprIds& arguments) {
+    ExprIds decays;
     for (const FnId id : object.fns) {
       for_each_expr(cx.program.fns[id].body, cx.program, [&](const ExprView& expr) {
         const auto* op = expr.get<node::Op>();
@@ -30,7 +30,7 @@ struct Averages {
         decays.push_back(op->args[2]);
       });
     }
-    for (const ExprId id : std::exchange(decays, {})) {
+    for (const ExprId id : decays) {
       // What the code says itself is told where it is read.
       const Span written = cx.at(id).span;
       if (has_local(cx.at(id), cx.program) || is_reported(cx, diagnostics::Code::W0427, written)) continue;
@@ -43,8 +43,6 @@ struct Averages {
                  is_own ? "given here" : "it is this decay");
     }
   }
-
-  ExprIds decays = {};
 };
 
 }  // namespace
