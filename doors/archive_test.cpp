@@ -118,6 +118,8 @@ TEST_CASE("SQLite: queries that read, and no others") {
   CHECK(refusal("select 1; select 2") == "the query is more than one statement");
   CHECK(refusal("create table t (a)") == "the query gives no rows");
   CHECK(refusal("select x") == "no such column: x");
+  CHECK(refusal("select 1 where 1 = ?") == "the query leaves ? open, which nothing fills: write its value");
+  CHECK(refusal("select :most") == "the query leaves :most open, which nothing fills: write its value");
   CHECK(refusal("attach 'other.db' as o").starts_with("the query gives no rows"));
   CHECK_THROWS_AS(SqlRows("/nowhere/x.db", "select 1"), std::system_error);
 }

@@ -48,7 +48,8 @@ struct Decoding {
                                               const FLAC__int32* const buffer[], void* client) {
     Decoding& self = of(client);
     const uint32_t count = frame->header.blocksize;
-    if (frame->header.channels != self.channels.size() || frame->header.bits_per_sample != self.bits) {
+    if (frame->header.channels != self.channels.size() || frame->header.bits_per_sample != self.bits ||
+        frame->header.sample_rate != self.sound.rate) {
       self.fault = "a frame of another form than the header says";
       return FLAC__STREAM_DECODER_WRITE_STATUS_ABORT;
     }

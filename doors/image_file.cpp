@@ -18,11 +18,9 @@ namespace ltr::doors {
 
 namespace {
 
-/// The EXIF orientation (1 to 8) in an APP1 marker, 1 if there is none.
-int orientation_in(const unsigned char* data, size_t size) {
-  if (size < 14 || std::memcmp(data, "Exif\0\0", 6) != 0) return 1;
-  const unsigned char* tiff = data + 6;
-  const size_t length = size - 6;
+/// The orientation (1 to 8) that EXIF says, 1 if it says none.
+int orientation_in(const unsigned char* tiff, size_t length) {
+  if (length < 8) return 1;
   const bool is_big = tiff[0] == 'M';
   const auto u16 = [&](size_t at) {
     if (at + 2 > length) return 0;
@@ -120,7 +118,10 @@ class Jpeg {
     bound_pixels(info_.image_width, info_.image_height);
     int orientation = 1;
     for (const jpeg_marker_struct* marker = info_.marker_list; marker != nullptr; marker = marker->next) {
-      if (marker->marker == JPEG_APP0 + 1) orientation = orientation_in(marker->data, marker->data_length);
+      constexpr size_t kName = 6;  // of what an APP1 marker holds
+      if (marker->marker == JPEG_APP0 + 1 && marker->data_length > kName &&
+          std::memcmp(marker->data, "Exif\0\0", kName) == 0)
+        orientation = orientation_in(marker->data + kName, marker->data_length - kName);
     }
     const bool has_inks = info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
     info_.out_color_space = has_inks ? JCS_CMYK : channels_ == 1 ? JCS_GRAYSCALE : JCS_RGB;
@@ -207,8 +208,12 @@ class Png {
     const bool is_grey = (png_get_color_type(png_, info_) & PNG_COLOR_MASK_COLOR) == 0;
     image_ = {width, height, is_grey ? 1 : 3, {}};
     image_.pixels.resize(size_t(width * height * image_.channels));
+    png_uint_32 length = 0;
+    png_bytep exif = nullptr;
+    png_get_eXIf_1(png_, info_, &length, &exif);
+    const int orientation = exif == nullptr ? 1 : orientation_in(exif, length);
     if (!read_pixels()) throw std::runtime_error(reason_);
-    return with_channels(std::move(image_), channels_);
+    return upright(with_channels(std::move(image_), channels_), orientation);
   }
 
  private:

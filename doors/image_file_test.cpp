@@ -28,6 +28,12 @@ constexpr const char* kGamma =
 constexpr const char* kPalette =
     "iVBORw0KGgoAAAANSUhEUgAAAAMAAAABCAMAAAAsPuSGAAAACVBMVEXIAAAAyAAKFB6AL4RqAAAAAnRSTlMAgJsrThgAAAAMSURBVHicY2BgZAIAAA"
     "gABDbgsKYAAAAASUVORK5CYII=";
+constexpr const char* kTurned =  // EXIF 3
+    "iVBORw0KGgoAAAANSUhEUgAAAAMAAAABCAIAAACUgoPjAAAAGmVYSWZNTQAqAAAACAABARIAAwAAAAEAAwAAAAAAAIRfZM4AAAASSURBVHicY/jP"
+    "wMDwn4GB4T8ADvsC/lPJrBEAAAAASUVORK5CYII=";
+constexpr const char* kUpright =  // EXIF 6
+    "iVBORw0KGgoAAAANSUhEUgAAAAMAAAABCAIAAACUgoPjAAAAGmVYSWZNTQAqAAAACAABARIAAwAAAAEABgAAAAAAANZnS2kAAAASSURBVHicY/jP"
+    "wMDwn4GB4T8ADvsC/lPJrBEAAAAASUVORK5CYII=";
 constexpr const char* kBits =
     "iVBORw0KGgoAAAANSUhEUgAAAAgAAAABAQAAAADLe9LuAAAACklEQVR4nGNYCgAApwCm5bnF4gAAAABJRU5ErkJggg==";
 constexpr const char* kInks =
@@ -49,6 +55,14 @@ TEST_CASE("pixels of PNG are those of the file, whatever it says of gamma and op
   CHECK(decoded(kGrey16, 1) == Pixels{0, 10, 64, 128, 200, 255});
   CHECK(decoded(kBits, 1) == Pixels{255, 0, 255, 0, 0, 255, 0, 255});
   CHECK(decoded(kBits, 3).size() == 24);
+}
+
+TEST_CASE("a PNG stands as its EXIF says") {
+  CHECK(decoded(kTurned, 3) == Pixels{0, 0, 255, 0, 255, 0, 255, 0, 0});
+  const Image image = decode_image(*decode_base64(kUpright), "file", 3);
+  CHECK(image.width == 1);
+  CHECK(image.height == 3);
+  CHECK(image.pixels == Pixels{255, 0, 0, 0, 255, 0, 0, 0, 255});
 }
 
 TEST_CASE("grey of colours is that of Rec. 601") {

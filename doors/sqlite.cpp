@@ -71,6 +71,11 @@ SqlRows::SqlRows(const std::string& path, const std::string& query) : impl_(std:
     throw QueryError("the query is more than one statement");
   if (sqlite3_column_count(impl_->statement) == 0 || sqlite3_stmt_readonly(impl_->statement) == 0)
     throw QueryError("the query gives no rows");
+  if (const int count = sqlite3_bind_parameter_count(impl_->statement); count > 0) {
+    const char* const name = sqlite3_bind_parameter_name(impl_->statement, count);
+    throw QueryError(std::string("the query leaves ") + (name == nullptr ? "?" : name) +
+                     " open, which nothing fills: write its value");
+  }
 }
 
 SqlRows::~SqlRows() = default;

@@ -93,8 +93,9 @@ def databases(folder):
 
     good = [(2, 0.5, "two", struct.pack("<2f", 3, 4)), (1, 7, None, struct.pack("<2f", 1, 1)), (3, 1e3, "one", struct.pack("<2f", 0, 0))]
     check("the rows of a query, in its order", fill(case, good).rows() == [(13, 2), (3.5, 7), (1003, 0)], case.run().text)
-    for title, row, words in (("a text for a number", ("many", 1, "one", good[0][3]), ("row 1", "the field a is \"many\"", "int is wanted")),
+    for title, row, words in (("a text for a number", ("many", 1, "one", good[0][3]), ("row 1", "the field a is \"'many'\"", "int is wanted")),
                               ("a part for a whole number", (0.5, 1, "one", good[0][3]), ("row 1", "the field a is \"0.5\"")),
+                              ("a whole number that is kept as a part", (1.0, 1, "one", good[0][3]), ("row 1", "the field a is \"1.0\"")),
                               ("NULL where there is no option", (0, None, "one", good[0][3]), ("row 1", "the field b is empty")),
                               ("a blob of another size", (0, 1, "one", b"123"), ("row 1", "the field v: 3 bytes, not 8"))):
         fill(case, [row, *good]).refuses(title, "R3003", "x.db row 1" if row[0] != "many" else "x.db row 4", *[word for word in words if word != "row 1"])
@@ -149,10 +150,19 @@ def archives(folder):
                                   ("an image that is cut off", {**sample, "png": image[:-30]}, ("a.tar:k/b", "png")),
                                   ("an array that is cut off", {**sample, "seg.npy": seg[:-3]}, ("a.tar:k/b", "seg_npy")),
                                   ("an array of parts", {**sample, "seg.npy": npy("<f4", "(2,)", bytes(8))}, ("a.tar:k/b", "seg_npy", "f32")),
+                                  
                                   ("a file that is missing", {"png": image, "cls": b"1"}, ("a.tar:k/b", "seg_npy", "no file of this sample")),
                                   ("two files of one ending", [*sample.items(), ("cls", b"4")], ("a.tar:k/b", "two files", "cls"))):
         write(case, "a.tar", ("k/a", sample), ("k/b", members)).refuses(title, "R3003", *words)
     write(case, "a.tar", ("k/a", {"png": image, "cls": b"1", "seg.npz": seg})).refuses("a misspelt ending", "R3002", "a.tar:k/a", "did you mean seg_npz?")
+    wide = Case(folder, "tar of numbers", """  train = tar_shards("*.tar") as {v_npy: float[2], n_json: option[float]} |> map(r => (x = r.v_npy + or_else(r.n_json, 5.0))) |> collate(2)""")
+    floats = npy("<f4", "(2,)", struct.pack("<2f", 1, 2))
+    write(wide, "a.tar", ("a", {"v.npy": floats, "n.json": b"null"}), ("b", {"v.npy": floats, "n.json": b"1"}), ("c", {"v.npy": floats}))
+    check("null of an option is none", wide.rows() == [(6, 7), (2, 3), (6, 7)], wide.run().text)
+    write(wide, "a.tar", ("a", {"v.npy": npy("<f8", "(2,)", struct.pack("<2d", 1, 2))})).refuses(
+        "an array of more digits", "R3003", "a.tar:a", "the field v_npy: it holds f64, of which float would lose some")
+    write(wide, "a.tar", ("a", {"v.npy": floats, "n.json": b'"x"'})).refuses(
+        "a text that is no number", "R3003", 'a.tar:a: the field n_json is "x", but float is wanted')
     whole = (write(case, "a.tar", ("k/a", sample), ("k/b", sample)).folder / "a.tar").read_bytes()
     case.write("a.tar", whole[:2000]).refuses("an archive that is cut off", "R3003", "a.tar", "ends early")
     case.write("a.tar", whole[:6144]).refuses("one that is cut off between files", "R3003", "a.tar", "ends early")

@@ -17,11 +17,15 @@ namespace {
 
 using doors::SqlKind;
 
+/// As SQL writes it, so that 1, 1.0 and '1' are told apart.
 Str shown_value(const doors::SqlRows& rows, size_t at) {
   switch (rows.kind(at)) {
     case SqlKind::Int: return std::to_string(rows.whole(at));
-    case SqlKind::Real: return fmt::format("{}", rows.real(at));
-    case SqlKind::Text: return Str(rows.bytes(at).substr(0, 60));
+    case SqlKind::Real: {
+      const Str real = fmt::format("{}", rows.real(at));
+      return real.find_first_not_of("-0123456789") == Str::npos ? real + ".0" : real;
+    }
+    case SqlKind::Text: return fmt::format("'{}'", rows.bytes(at).substr(0, 60));
     case SqlKind::Blob: return fmt::format("a blob of {} bytes", rows.bytes(at).size());
     case SqlKind::Null: return "";
   }

@@ -39,6 +39,9 @@ at::Tensor tensor_of(std::string_view bytes, const Str& ending, const FieldInfo&
     const at::ScalarType stored = stored_type(array.dtype).value();
     if (at::isFloatingType(stored) && at::isIntegralType(type, true))
       throw Misfit{fmt::format("it holds {}, which become no {}", to_text(dtype_of(stored)), to_text(field.dtype))};
+    if (at::promoteTypes(stored, type) != type)
+      throw Misfit{fmt::format("it holds {}, of which {} would lose some: read them as such, and narrow them in a map",
+                               to_text(dtype_of(stored)), to_text(field.dtype))};
     const void* data = array.data.data();
     return borrow(static_cast<const std::byte*>(data), array.shape, stored).to(type, false, true);
   }
@@ -51,6 +54,25 @@ at::Tensor tensor_of(std::string_view bytes, const Str& ending, const FieldInfo&
   return borrow(static_cast<const std::byte*>(data), {int64_t(bytes.size())}, at::kByte).clone();
 }
 
+bool is_json(const Str& ending) { return ending == "json" || ending.ends_with("_json"); }
+
+/// A number as text is one of JSON, but for spaces around it.
+Cell number_of(std::string_view bytes, const FieldInfo& field) {
+  if (const Str fault = doors::utf8_fault(bytes); !fault.empty())
+    refuse_field(field, fmt::format("is none: {}", fault));
+  const nlohmann::json json = doors::try_json(bytes);
+  if (json.is_discarded()) refuse_field(field, fmt::format("is \"{}\"", bytes.substr(0, 40)));
+  if (json.is_null() && field.form == FieldForm::Option) {
+    Cell cell;
+    cell.is_missing = true;
+    return cell;
+  }
+  FieldInfo plain = field;
+  plain.form = FieldForm::Plain;
+  return cell_of(json, plain);
+}
+
+/// What is no number and no JSON.
 Cell value_of(std::string_view bytes, const Str& ending, const FieldInfo& field) {
   Cell cell;
   if (cell_kind(field) == CellKind::Text) {
@@ -59,22 +81,12 @@ Cell value_of(std::string_view bytes, const Str& ending, const FieldInfo& field)
     return cell;
   }
   if (is_image(field)) return image_of_bytes(bytes, field);
-  const bool is_json = ending == "json" || ending.ends_with("_json");
-  if (field.host[0] == '\0' && !field.dims.empty() && !is_json) {
-    const at::Tensor tensor = tensor_of(bytes, ending, field);
-    if (!sizes_fit(field, tensor.sizes()))
-      throw Misfit{fmt::format("is [{}], but {} is wanted",
-                               fmt::join(tensor.sizes().begin(), tensor.sizes().end(), ", "), type_text(field))};
-    cell.tensor = give(tensor);
-    return cell;
-  }
-  // A number as text is one of JSON, but for spaces around it.
-  if (const Str fault = doors::utf8_fault(bytes); !fault.empty()) throw Misfit{fault};
-  const nlohmann::json json = doors::try_json(bytes);
-  if (json.is_discarded()) throw Misfit{fmt::format("is \"{}\"", bytes.substr(0, 40))};
-  FieldInfo plain = field;
-  plain.form = FieldForm::Plain;
-  return cell_of(json, plain);
+  const at::Tensor tensor = tensor_of(bytes, ending, field);
+  if (!sizes_fit(field, tensor.sizes()))
+    throw Misfit{fmt::format("is [{}], but {} is wanted", fmt::join(tensor.sizes().begin(), tensor.sizes().end(), ", "),
+                             type_text(field))};
+  cell.tensor = give(tensor);
+  return cell;
 }
 
 class TarShards : public Source {
@@ -94,14 +106,13 @@ class TarShards : public Source {
 
   bool read(const ReadAt& at, Record& out) const override {
     const Sample& sample = samples_[size_t(at.index)];
+    if (!sample.twice.empty()) refuse(sample, fmt::format("two files of this sample end in {}", sample.twice));
     out.resize(schema_.size());
     for (size_t i = 0; i < schema_.size(); ++i) {
       try {
         out[i] = read_field(sample, schema_[i]);
       } catch (const Misfit& misfit) {
-        refuse(sample, fmt::format("the field {}: {}", schema_[i].name, misfit.text));
-      } catch (const doors::FormatError& error) {
-        refuse(sample, fmt::format("the field {}: {}", schema_[i].name, error.placed()));
+        refuse(sample, misfit.text);
       }
     }
     need_whole(shards_[sample.shard].file, shards_[sample.shard].path);
@@ -158,13 +169,21 @@ class TarShards : public Source {
       cell.text = sample.key;
       return cell;
     }
-    if (!sample.twice.empty()) throw Misfit{fmt::format("two files of this sample end in {}", sample.twice)};
     const Member* member = find(sample, field.name);
     if (member == nullptr && field.form != FieldForm::Option)
-      throw Misfit{"no file of this sample ends so; an option need not be there"};
+      throw Misfit{fmt::format("no file of this sample ends in {}; an option need not be there", field.name)};
     cell.is_missing = member == nullptr;
     if (cell.is_missing) return cell;
-    return value_of(shards_[sample.shard].file.text().substr(member->offset, member->size), member->ending, field);
+    const std::string_view bytes = shards_[sample.shard].file.text().substr(member->offset, member->size);
+    const bool is_number = field.dims.empty() || is_json(member->ending);
+    if (is_number && cell_kind(field) != CellKind::Text && !is_image(field)) return number_of(bytes, field);
+    try {
+      return value_of(bytes, member->ending, field);
+    } catch (const Misfit& misfit) {
+      throw Misfit{fmt::format("the field {}: {}", field.name, misfit.text)};
+    } catch (const doors::FormatError& error) {
+      throw Misfit{fmt::format("the field {}: {}", field.name, error.placed())};
+    }
   }
 
   /// R3002 if the first sample lacks a field that every one must have: a name is misspelt sooner than a sample is bad.

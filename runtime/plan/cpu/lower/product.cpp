@@ -49,7 +49,7 @@ class PackCall : public Kernel {
 };
 
 // A block of a product stays in caches: a panel of it in the nearest, its rows of the left side in the next.
-constexpr int64_t kDepth = 256, kRows = 120, kPanels = 16;
+constexpr int64_t kDepth = 256, kRows = 60, kPanels = 16;
 
 /// What the nearest cache holds is read as fast across memory as along it, and is not packed.
 constexpr int64_t kAtHand = 4096;
