@@ -46,7 +46,9 @@ class Histograms : public Listener {
   uint32_t interests() const override { return kBeforeClip; }
   bool has_state() const override { return true; }
   void visit(Archive& archive) override {
-    for (auto& [optimizer, turn] : turns_) archive.value("turn." + optimizer, turn);
+    for (auto& [optimizer, turn] : turns_) {
+      if (archive.has("turn." + optimizer)) archive.value("turn." + optimizer, turn);
+    }
   }
 
   // Weights and gradients of one moment: those of the window, before it moves them.

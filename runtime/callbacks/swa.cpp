@@ -80,7 +80,7 @@ double updates_before(const Value& call, const Windows& windows) {
     case Value::Kind::Seconds:
       throw error_at(call.location, err::wrong_type, "callbacks.Swa.start", start.to_text(),
                      "a part of training, epochs or steps");
-    default: return windows.planned() < 0 ? -1 : start.as_float() * double(windows.planned());
+    default: return windows.hung_on() < 0 ? -1 : start.as_float() * double(windows.planned());
   }
 }
 

@@ -354,6 +354,12 @@ nlohmann::json read_manifest(const Str& path) {
   return manifest;
 }
 
+bool computes_alike(const nlohmann::json& manifest, const Program& program, const ExperimentInfo& experiment) {
+  if (manifest.value("program", "") == program.source_hash) return true;
+  const Str computes = manifest.value("computes", "");
+  return !computes.empty() && computes == experiment.semantic_hash;
+}
+
 namespace {
 
 /// What is wrong with the file `name` of a checkpoint, by its row in the manifest.

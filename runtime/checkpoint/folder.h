@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ltr/program.h"
 #include "runtime/checkpoint/tensors.h"
 
 namespace ltr {
@@ -76,6 +77,9 @@ Str read_link(const Str& folder, const Str& link);
 Str verify_checkpoint(const Str& path);
 /// Its manifest; R2010 if there is none, R2011 with the reason if it is damaged, R2012 if it is newer than this program.
 nlohmann::json read_manifest(const Str& path);
+/// Whether what the checkpoint is of computes what `experiment` of `program` does: comments, names of files and the other
+/// experiments may differ. Older checkpoints know the text alone.
+bool computes_alike(const nlohmann::json& manifest, const Program& program, const ExperimentInfo& experiment);
 /// The file in a checkpoint that has, or knows where lie, the tensors of `kind`: `weights`, `averages`.
 Str tensors_file(const Str& path, const Str& kind);
 /// The tensors that ranks wrote in parts. R2011 if some of one is missing.

@@ -469,7 +469,8 @@ Str find_weights(const Start& start, const Str& which, Str& run) {
       throw with_help(
           error_at({}, err::checkpoint_misfit,
                    wanted.empty()
-                       ? fmt::format("no run of {} in {}", start.experiment->name, start.out_dir())
+                       ? fmt::format("no run of {} in {}", runs_meant(start.experiment->name, start.run_name()),
+                                     start.out_dir())
                        : fmt::format("no run {} of {} in {}", wanted, start.experiment->name, start.out_dir())),
           "train one with fit, or name weights with --weights");
     }
@@ -479,10 +480,10 @@ Str find_weights(const Start& start, const Str& which, Str& run) {
   if (path.empty() && which != "last" && which != "best") path = find_checkpoint(run, "last", &notices);
   for (const Str& notice : notices) print_err("note: " + notice + "\n");
   if (path.empty()) throw no_checkpoint(run, which, start.out_dir(), start.experiment->name, start.run_name());
-  const Str made_by = read_manifest(path).value("program", "").substr(0, 12),
-            now = Str(start.program.source_hash).substr(0, 12);
-  if (made_by != now)
-    print_err(fmt::format("note: the program changed since this checkpoint: {} → {}\n", made_by, now));
+  const nlohmann::json manifest = read_manifest(path);
+  if (!computes_alike(manifest, start.program, *start.experiment))
+    print_err(fmt::format("note: the program changed since this checkpoint: {} → {}\n",
+                          manifest.value("program", "").substr(0, 12), Str(start.program.source_hash).substr(0, 12)));
   return path;
 }
 

@@ -219,6 +219,10 @@ Str find_run(const Str& out, const Str& experiment, const Str& name, const Str& 
   return "";
 }
 
+Str runs_meant(const Str& experiment, const Str& name) {
+  return name.empty() ? experiment : fmt::format("{} with the --name {}", experiment, name);
+}
+
 Error no_checkpoint(const Str& run, const Str& which, const Str& out, const Str& experiment, const Str& name) {
   if (which == "best" && !checkpoint_names(run + "/checkpoints").empty()) {
     return with_help(error_at({}, err::checkpoint_misfit, run + " has no best checkpoint"),

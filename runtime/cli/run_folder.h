@@ -38,6 +38,8 @@ class RunFolder {
   doors::MadeFolders around_;
 };
 
+/// For people: which runs `find_run` looks at where none is named, `mnist`, or `mnist with the --name wide`.
+Str runs_meant(const Str& experiment, const Str& name);
 /// The run that `which` means: a folder, a number, a name, or (empty) the newest of `experiment` and `name`. "" if
 /// there is none.
 Str find_run(const Str& out, const Str& experiment, const Str& name, const Str& which);

@@ -113,7 +113,8 @@ Resume find_resume(const Start& start) {
       throw with_help(
           error_at({}, err::checkpoint_misfit,
                    start.line.get("run").empty()
-                       ? fmt::format("--resume {}: no run of {} in {}", what, start.experiment->name, start.out_dir())
+                       ? fmt::format("--resume {}: no run of {} in {}", what,
+                                     runs_meant(start.experiment->name, start.run_name()), start.out_dir())
                        : fmt::format("--run {}: no such run of {} in {}", start.line.get("run"), start.experiment->name,
                                      start.out_dir())),
           "--resume auto goes on with a run if there is one and starts one if there is none; --out says where runs "

@@ -130,7 +130,8 @@ class Probe {
     });
   }
 
-  /// The first row that the maps take, of the first hundred.
+  /// The first row that the maps take, of the first hundred; else a record of the stream's own, as what all rows hold may be what
+  /// nothing hangs on.
   void find_row(const ForeignRows& rows) {
     constexpr int64_t kTried = 100;
     const int64_t count = std::min(rows.stream.state()->size(), kTried);
@@ -139,6 +140,9 @@ class Probe {
       for (const size_t field : rows.absent) row_[field] = first(field);
       plain_ = batch_of(like_, schema_, row_, used_);
     }
+    if (plain_ || own_.empty()) return;
+    row_ = own_.front();
+    plain_ = batch_of(like_, schema_, row_, used_);
   }
 
   const DeviceScope on_host_{c10::kCPU};  ///< the model may lie elsewhere already; records do not

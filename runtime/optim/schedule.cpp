@@ -183,6 +183,7 @@ class Sequential : public Schedule {
       }
       const double length = updates_in(item.value.items[1].value, inner, "sequential");
       inner.total = int64_t(length);
+      inner.hangs_on_total = {};
       parts_.push_back({make_schedule(item.value.items[0].value, inner), length});
     }
   }
@@ -265,8 +266,9 @@ std::unique_ptr<Schedule> make_linear(const Call& call, double from, double to, 
 /// A function of the program, as PyTorch's LambdaLR.
 class OwnSchedule : public Schedule {
  public:
-  OwnSchedule(const ScheduleInfo& info, const Value& call, int64_t total) : info_(info), call_(call), total_(total) {
-    if (total < 0) {
+  OwnSchedule(const ScheduleInfo& info, const Value& call, const Length& length)
+      : info_(info), call_(call), total_(length.total) {
+    if (total_ < 0) {
       throw with_help(error_at(call.location, err::length_unknown, info.name),
                       "say in `trainer` how many `epochs` or `steps` there are");
     }
@@ -281,6 +283,7 @@ class OwnSchedule : public Schedule {
       if (call_.find(param) != nullptr) continue;
       throw error_at(call_.location, err::wrong_type, fmt::format("{}.{}", info.name, param), "missing", "a value");
     }
+    if (length.hangs_on_total && hangs_on_total()) length.hangs_on_total();
   }
 
   double rate(int64_t t, double base) const override {
@@ -291,6 +294,14 @@ class OwnSchedule : public Schedule {
   }
 
  private:
+  /// Whether its factors are others where training has twice the updates.
+  bool hangs_on_total() const {
+    for (const int64_t t : {int64_t(0), total_ / 4, total_ / 2, total_ - 1}) {
+      if (t >= 0 && info_.factor(t, total_, call_) != info_.factor(t, 2 * total_, call_)) return true;
+    }
+    return false;
+  }
+
   ScheduleInfo info_;
   Value call_;
   int64_t total_;
@@ -398,7 +409,7 @@ double updates_in(const Value& period, const Length& length, const Str& name) {
 
 std::unique_ptr<Schedule> make_schedule(const Value& call, const Length& length) {
   for (const ScheduleInfo& own : length.own) {
-    if (call.text == own.name) return std::make_unique<OwnSchedule>(own, call, length.total);
+    if (call.text == own.name) return std::make_unique<OwnSchedule>(own, call, length);
   }
   for (const Argument& argument : call.items) {
     Option<Str> rule = broken_range(Str("schedule.") + argument.name, argument.value);

@@ -18,6 +18,7 @@ struct Length {
   std::span<const ScheduleInfo> own = {};          ///< the schedules of the program itself
   std::function<void(const Str&)> warn = {};       ///< of what is allowed and hardly meant
   bool is_even = true;                             ///< all epochs have as many updates
+  std::function<void()> hangs_on_total = {};       ///< called where a rate does
 };
 
 class Plateau;

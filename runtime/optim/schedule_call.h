@@ -51,6 +51,7 @@ class ScheduleCall : public TakenArguments {
     if (length_.total < 0) {
       throw with_help(error_at(location(), err::length_unknown, value().text), "give it `total = …`");
     }
+    if (length_.hangs_on_total) length_.hangs_on_total();
     return double(length_.total);
   }
   /// All arguments, in their order: those without a name, too.

@@ -111,8 +111,11 @@ ReadRows read_scoring_request(const doors::HttpRequest& request, const Schema& s
   at({});  // Requests stand in no line of the program.
   const RowRules rules{.refuses_names = refuses_names, .refuses_rows = true};
   try {
-    if (request.type == "application/json")
-      return rows_of_json(rows_of_body(doors::parse_json(request.body, "the body"), schema), "row", schema, rules);
+    if (request.type == "application/json") {
+      const std::vector<Json> rows = rows_of_body(doors::parse_json(request.body, "the body"), schema);
+      if (rows.empty()) refuse("the body has no rows");
+      return rows_of_json(rows, "row", schema, rules);
+    }
     if (request.type == "text/csv") return rows_of_csv(request.body, "body", schema, rules);
     if (request.type == "application/jsonlines" || request.type == "application/x-ndjson") {
       std::istringstream lines(request.body);

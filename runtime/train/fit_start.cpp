@@ -77,13 +77,16 @@ Fit::Fit(RunRequest& request)
     throw error_at(train_step_->location, err::settings_contradict, "a manual step needs accumulate = 1");
   }
   check_repeated_step(request_, *train_step_, *windows_);
-  const optim::Length length{windows_->planned(), [this](double epochs) { return windows_->updates(epochs); },
+  const optim::Length length{windows_->planned(),
+                             [this](double epochs) { return windows_->updates(epochs); },
                              request_.program.schedules,
                              [&](const Str& text) {
                                if (request_.flags.fast_dev_run == 0) request_.progress.warning(text);
                              },
-                             windows_->is_constant()};
+                             windows_->is_constant(),
+                             [this] { windows_->hung_on(); }};
   for (const auto& optimizer : request_.root.state().optimizers) optimizer->schedule(length);
+  saver_.plan(windows_->planned());
   at_.batch_size = feed_->batch_size();
   feed_->read_ahead_to(settings_.epochs);
   if (request_.flags.fast_dev_run == 0) tell_idle_settings();
@@ -183,7 +186,7 @@ void Fit::check_state(const nlohmann::json& saved) {
   // Of the same program they are what its steps have not come to yet.
   Position there;
   there.visit(archive);
-  const bool is_another = saved.value("program", "") != request_.program.source_hash;
+  const bool is_another = !computes_alike(saved, request_.program, request_.experiment);
   const std::vector<Str> late =
       is_another && !there.is_between_epochs() ? cx_.logs.begun_anew(archive) : std::vector<Str>();
   if (!late.empty()) {
@@ -293,10 +296,14 @@ void Fit::report_changes(const nlohmann::json& saved) const {
   const auto compare = [&](const Str& name, const Str& before, const Str& now) {
     if (before != now) changes.push_back(fmt::format("{}: {} → {}", name, before, now));
   };
-  compare("program", saved.value("program", "").substr(0, 12), Str(request_.program.source_hash).substr(0, 12));
+  if (!computes_alike(saved, request_.program, request_.experiment))
+    compare("program", saved.value("program", "").substr(0, 12), Str(request_.program.source_hash).substr(0, 12));
   compare("seed", std::to_string(saved.value("seed", int64_t(0))), std::to_string(settings_.seed));
   compare("processes", std::to_string(saved.value("world", int64_t(1))), std::to_string(request_.ranks.world()));
   compare("threads", std::to_string(saved.value("threads", 0)), std::to_string(at::get_num_threads()));
+  if (windows_->is_hung_on() && saved.contains("updates"))
+    compare("updates, of which rates are a part", std::to_string(saved.value("updates", int64_t(0))),
+            std::to_string(windows_->planned()));
   const nlohmann::json before = saved.value("settings", nlohmann::json::object());
   for (const auto& [name, value] : before.items()) {
     const bool is_off = name.starts_with("callbacks.") && value == "\"off\"";

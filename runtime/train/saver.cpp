@@ -29,9 +29,14 @@ Saver::Saver(RunRequest& request, Session& session, RunState& state, Times& time
 // ---- what a checkpoint holds ---------------------------------------------------------------------------------
 
 nlohmann::json Saver::facts() const {
-  nlohmann::json facts = {{"ltr", request_.program.compiler},       {"program", request_.program.source_hash},
-                          {"experiment", request_.experiment.name}, {"seed", request_.trainer.seed},
-                          {"world", request_.ranks.world()},        {"threads", at::get_num_threads()},
+  nlohmann::json facts = {{"ltr", request_.program.compiler},
+                          {"program", request_.program.source_hash},
+                          {"computes", request_.experiment.semantic_hash},
+                          {"experiment", request_.experiment.name},
+                          {"seed", request_.trainer.seed},
+                          {"world", request_.ranks.world()},
+                          {"threads", at::get_num_threads()},
+                          {"updates", planned_},
                           {"data", nlohmann::json::array()}};
   for (const auto& [name, value] : request_.settings) facts["settings"][name] = value.to_text();
   for (const DataFile& file : request_.data_files) {

@@ -25,6 +25,9 @@ class Saver {
  public:
   Saver(RunRequest& request, Session& session, RunState& state, Times& times);
 
+  /// So many updates does this run make, -1 if only time ends it; known once the data are.
+  void plan(int64_t updates) { planned_ = updates; }
+
   /// Retention asks all keepers. They outlive the saver's last write.
   void add_keeper(CheckpointKeeper* keeper) { keepers_.push_back(keeper); }
   bool has_keepers() const { return !keepers_.empty(); }
@@ -129,6 +132,7 @@ class Saver {
   Str last_;               ///< name of the newest checkpoint
   Str resumed_from_;
   Place saved_;  ///< the position in the newest checkpoint
+  int64_t planned_ = -1;
   bool is_pinned_ = false;
   bool is_failing_ = false;  ///< the newest write failed, which was said
   bool has_waited_ = false;  ///< one waited for the one before it, which was said

@@ -20,6 +20,12 @@ class Windows {
   double updates(double epochs) const;
   /// Planned updates, -1 if only time ends training.
   int64_t planned() const { return planned_; }
+  /// The same, for what would go otherwise from the first update on were there more of them; a resume for longer tells it.
+  int64_t hung_on() const {
+    is_hung_on_ = true;
+    return planned_;
+  }
+  bool is_hung_on() const { return is_hung_on_; }
   bool is_constant() const { return constant_ > 0; }
 
  private:
@@ -28,6 +34,7 @@ class Windows {
   Value accumulate_;
   std::function<int64_t(int64_t)> batches_;
   int64_t planned_ = -1;
+  mutable bool is_hung_on_ = false;
 };
 
 }  // namespace ltr

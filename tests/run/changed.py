@@ -67,12 +67,24 @@ GOES_ON = {
     "no amsgrad any more": Change(["the optimizer opt has no place any more for max_exp_avg_sq of net.0.bias"], before={"optimizer": AMSGRAD}),
     "a metric of another shape behind its epoch": Change([], more=counting(4), before={"optimizer": ADAM, **counting(3)}),
 }
+# A run that goes on for longer under one schedule, and whether its rates were others had it been as long from the start.
+LONGER = {
+    "a rate that falls over the whole": ("cosine()", True),
+    "a rate that falls by the epoch": ("step(every = 1 epoch, gamma = 0.5)", False),
+    "a rate that falls over so many updates": ("cosine(total = 20 steps)", False),
+    "a schedule that counts on the whole": ("to_zero", True),
+    "a schedule that does not": ("halved", False),
+}
+SCHEDULES = """fn to_zero(step: int, total: int) -> float = 1.0 - 1.0 * step / total
+fn halved(step: int, total: int) -> float = 0.5 ** floor(step / 4)
+"""
 
 
-def program(folder, name, **parts):
+def program(folder, name, callbacks="", **parts):
     place = folder / name.replace(" ", "-")
     place.mkdir()
-    (place / "changed.ltr").write_text(source(model(**{"net": NET, **parts}), EXPERIMENT))
+    experiment = EXPERIMENT.replace("  loggers", f"  callbacks {{ {callbacks} }}\n  loggers" if callbacks else "  loggers")
+    (place / "changed.ltr").write_text(source(model(**{"net": NET, **parts}), SCHEDULES + experiment))
     return build(place / "changed.ltr", place)
 
 
@@ -122,4 +134,21 @@ with scratch() as name:
               and all(result.stderr.count(text) == 1 for text in said), result.text)
         check(f"{title}: nothing else is dropped", change.said or "dropped" not in result.stderr, result.text)
         check(f"{title}: behind the steps that were done", (newest(runs) / "checkpoints/step0000012").is_dir(), result.text)
+    for title, optimizer in (("a comment", f"{ADAM}  # as it was"), ("a Histograms and another name of the optimizer", "other = Adam(net.weights, lr = 0.01)")):
+        callbacks = {"callbacks": "Histograms(every = 1 epoch)"} if "Histograms" in title else {}
+        runs = made.copy(Change([], before={"optimizer": ADAM, **callbacks}), title)
+        result = fit(program(folder, title, optimizer=optimizer, **callbacks), runs, "--resume", "last", "--epochs", 3,
+                     *([] if callbacks else ["--strict-resume"]))
+        check(f"{title} goes on", result.returncode == 0 and ("not bit for bit" in result.stderr) == bool(callbacks), result.text)
+    for title, (schedule, is_told) in LONGER.items():
+        same = {"optimizer": f"{ADAM} {{ schedule = {schedule} }}"}
+        runs = made.copy(Change([], before=same), title)
+        again = program(folder, title, **same)
+        told = "continues, not bit for bit: updates, of which rates are a part: 8 → 12"
+        if is_told:
+            result = fit(again, runs, "--resume", "last", "--epochs", 3, "--strict-resume")
+            check(f"{title}: longer is refused by --strict-resume", result.returncode == 2 and told in result.stderr, result.text)
+        result = fit(again, runs, "--resume", "last", "--epochs", 3, *([] if is_told else ["--strict-resume"]))
+        check(f"{title}: longer is {'told' if is_told else 'the same'}", result.returncode == 0
+              and (told in result.stderr) == is_told and ("not bit for bit" in result.stderr) == is_told, result.text)
 finish()

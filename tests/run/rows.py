@@ -117,6 +117,8 @@ def foreign(program, folder):
     check("read: a label is not needed", result.returncode == 0 and len(result.rows) == 2, result.text)
     result = read(program, folder, "x,size,kind\n1,s,zebra\n2,s,b\n3,m,emu\n")
     check("read: of no known class is no matter either", result.returncode == 0 and len(result.rows) == 3, result.text)
+    result = read(program, folder, "x,size,kind\n1,s,\n2,m,zebra\n")
+    check("read: nor if no row is of a known one", result.returncode == 0 and len(result.rows) == 2, result.text)
     result = read(program, folder, "x,kind,colour\n1,a,red\n", "--ignore-columns")
     check("read: what the prediction hangs on is", result.returncode == 3 and "no field size" in result.text, result.text)
     result = read(program, folder, "x,size,colour\n1,huge,red\n500,s,blue\n2,m,red\n", "--ignore-columns")

@@ -201,7 +201,7 @@ with scratch() as place:
     refused(server, "what a map refuses", {"instances": [ROWS[0], {**ROWS[1], "kind": "odd"}]}, ["row 2", "odd"])
     refused(server, "a field that is needed", {"instances": [{"x0": 1.0, "kind": "low"}]}, ["no field x1", "hangs on it"])
     refused(server, "rows of other fields", {"instances": [ROWS[0], {"x0": 1.0}]}, ["row 2", "x1 is missing"])
-    refused(server, "no rows", {"instances": []}, ["no rows"])
+    refused(server, "no rows", {"instances": []}, ["the body has no rows"])
     refused(server, "no form", {"rows": []}, ["rows is none of instances, inputs"])
     refused(server, "two forms", {"instances": ROWS, "inputs": ROWS}, ["both inputs and instances"])
     refused(server, "params", {"instances": ROWS, "params": {"a": 1}}, ["params", "flags"])
