@@ -14,6 +14,7 @@ struct Weight {
   std::vector<std::optional<int64_t>> sizes;  ///< as many; nothing for one that the constructor's arguments do not tell
   bool is_sure = true;                        ///< that it is made does not hang on what only a run knows
   OwnerId owner = 0;
+  bool is_owned_whole = false;  ///< not only as one element of a list of unknown length, where it stands for all
   bool is_read = false;         ///< in a train step, where gradients could reach it
   bool is_reached = false;      ///< of those reads one with a gradient, outside of `frozen` and `no_grad`
   bool is_minimized = false;    ///< a loss reaches it
@@ -62,7 +63,8 @@ struct Owner {
   std::optional<Span> stepped;     ///< where a manual step does the latter
   std::optional<Span> maximize;    ///< where it is told to make losses large
   std::optional<Span> prepared;    ///< where one clears or clips its gradients
-  bool is_contested = false;       ///< another one owns some of its weights too, which is said
+  bool is_contested =
+      false;  ///< another one owns some of its weights too, which is said, or of a list that stand for them
 };
 
 /// The objects that constructors made. A list of blocks counts as one block that stands for all.

@@ -427,6 +427,7 @@ void check_ownership(const ModelTrace& model, const Findings& findings, const He
   if (!findings.second_owners.empty() || std::ranges::any_of(sink.reported(), is_second)) return;
   if (!model.train_has_error && !is_misnamed) check_reached_weights(object, findings, heap, sink);
   check_frozen_parts(object, findings, heap, sink);
+  check_elements(object, heap, sink);
   check_unread_weights(model, findings, heap, sink);
   std::vector<Standing> weights;
   for (const Weight& weight : heap.weights) {

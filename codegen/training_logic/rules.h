@@ -45,6 +45,8 @@ void check_gradients(const Findings& findings, const Heap& heap, Sink& sink);
 void check_second_owners(const Findings& findings, const Heap& heap, Sink& sink);
 /// E0309: Muon owns matrices alone.
 void check_matrices(const ModelTrace& model, const Findings& findings, const Heap& heap, Sink& sink);
+/// W0439: of a list whose length only a run knows one element that has an optimizer, and no other.
+void check_elements(const Object& object, const Heap& heap, Sink& sink);
 /// E0404, E0407, W0407, W0408: every weight of a model that trains has an optimizer, every optimizer is used, and a loss reaches
 /// what it owns; what a list of layers holds is read.
 void check_ownership(const ModelTrace& model, const Findings& findings, const Heap& heap, Sink& sink);

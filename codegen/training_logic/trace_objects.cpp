@@ -114,6 +114,7 @@ Value Trace::place(const ir::Op& op, Frame& frame) {
       return place;
     }
     place.is_unknown = of.objects.size() != 1;
+    place.element = of.element;
     if (!place.is_unknown) place.scope = heap_.objects[of.objects[0]].scope;
     return place;
   }
@@ -147,7 +148,10 @@ Value Trace::weights(const ir::Op& op, Frame& frame) {
   }
   if (!of.scope) return Value::unknown();
   value.weights = heap_.weights_at(*of.scope, user_span(op, frame));
-  for (WeightUse& use : value.weights) use.is_part = op.find("part") != nullptr;
+  for (WeightUse& use : value.weights) {
+    use.is_part = op.find("part") != nullptr;
+    use.element = of.element;
+  }
   if (!value.weights.empty()) return value;
   const auto held = std::ranges::find_if(heap_.weights, [&](const Weight& weight) {
     return std::ranges::any_of(weight.places, [&](const Scope& place) { return of.scope->holds(place); });
@@ -235,16 +239,17 @@ Value Trace::made_optimizer(const ir::Op& op, Frame& frame) {
   heap_.owners.push_back(owner);
   for (const WeightUse& one : owner.weights) {
     Weight& weight = heap_.weights[one.weight];
+    weight.is_owned_whole = weight.is_owned_whole || !one.element;
     if (weight.owner == 0) {
       weight.owner = id;
       continue;
     }
+    if (weight.owner != id) heap_.owners[id].is_contested = true;
     for (const WeightUse& first : heap_.owners[weight.owner].weights) {
-      if (first.weight != one.weight) continue;
+      if (first.weight != one.weight || (first.element && one.element && first.element != one.element)) continue;
       // In one list a tied weight may well stand under both of its names, and a shared block beside what holds it.
       const bool is_said_twice =
           !first.is_part && !one.is_part && (first.scope.holds(one.scope) || one.scope.holds(first.scope));
-      if (weight.owner != id) heap_.owners[id].is_contested = true;
       if (weight.owner != id || (first.span != one.span && is_said_twice))
         findings.second_owners.push_back({one, first, id});
       break;
@@ -328,7 +333,11 @@ Known Trace::member(const ir::Op& op, Frame& frame) {
   Known value = member_of(base.objects[0]);
   for (size_t i = 1; i < base.objects.size(); ++i) value = new Value(join(*value, *member_of(base.objects[i])));
   const bool is_read = op.kind == OpKind::ReadParam && !value->is_none && !value->is_unknown;
-  return is_read ? Known(new Value(read_weight(*value, op, frame))) : value;
+  if (is_read) return new Value(read_weight(*value, op, frame));
+  if (!base.element || value->objects.empty()) return value;
+  Value of_element = *value;
+  of_element.element = base.element;
+  return new Value(std::move(of_element));
 }
 
 void Trace::freeze(const ir::Op& op, Frame& frame) {

@@ -216,9 +216,11 @@ Known Trace::element(const ir::Op& op, Frame& frame) {
   }
   if (at && *at < base.parts.size()) {
     const Known& part = base.parts[*at];
-    if (!base.is_uniform || part->identity == 0) return part;
+    if (!base.is_uniform || (part->identity == 0 && part->objects.empty())) return part;
     Value one = *part;
     one.identity = 0;  // It stands for all elements.
+    const auto& index = use(op.operands[1], frame).constant;
+    if (const int64_t* known = index ? std::get_if<int64_t>(&*index) : nullptr) one.element = *known;
     return new Value(std::move(one));
   }
   size_t begin = 0, end = base.parts.size();

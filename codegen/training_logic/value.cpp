@@ -121,6 +121,7 @@ Value join(const Value& left, const Value& right) {
   value.is_counted = left.is_counted && right.is_counted;
   value.is_ones = left.is_ones && right.is_ones;
   if (left.places == right.places) value.places = left.places;
+  if (left.element == right.element) value.element = left.element;
   if (left.identity == right.identity) value.identity = left.identity;
   value.is_zero_or_one = left.is_zero_or_one && right.is_zero_or_one;
   if (left.filled == right.filled) value.filled = left.filled;

@@ -117,7 +117,8 @@ struct WeightUse {
   WeightId weight = 0;
   Scope scope;
   Span span;
-  bool is_part = false;  ///< of a block that the list, tuple or record holds of which it was asked
+  bool is_part = false;            ///< of a block that the list, tuple or record holds of which it was asked
+  std::optional<int64_t> element;  ///< of a list of unknown length: which one was asked for; nothing: any, or all
 };
 
 struct Value;
@@ -128,12 +129,13 @@ struct Value : boost::intrusive_ref_counter<Value, boost::thread_unsafe_counter>
   bool is_unknown = false;  ///< hangs on code that could not be checked: anything may be true of it
   bool varies = false;      ///< hangs on data, buffers, weights or random numbers
   bool is_none = false;
-  bool may_be_none = false;      ///< hangs on what only a run knows
-  bool is_of_input = false;      ///< hangs on what the step was given
-  std::optional<Span> noise;     ///< drawn here by the step itself; neither a weight nor an input has met it yet
-  bool is_uniform_draw = false;  ///< uniform random numbers, what a mask is made of
-  bool is_field = false;         ///< integers of the batch as they came
-  bool is_counted = false;       ///< 0, 1, 2, …
+  bool may_be_none = false;        ///< hangs on what only a run knows
+  std::optional<int64_t> element;  ///< likewise of blocks that stand for all of a list
+  bool is_of_input = false;        ///< hangs on what the step was given
+  std::optional<Span> noise;       ///< drawn here by the step itself; neither a weight nor an input has met it yet
+  bool is_uniform_draw = false;    ///< uniform random numbers, what a mask is made of
+  bool is_field = false;           ///< integers of the batch as they came
+  bool is_counted = false;         ///< 0, 1, 2, …
   bool is_ones = false;
   Places places = Places::Any;
   bool is_zero_or_one = false;   ///< numbers that say what is true

@@ -57,6 +57,7 @@ Comparison::Comparison(const check::Member& member, WeightsFile file, const File
 
 void Comparison::compare_alone(const MemberTensors& tensors) {
   const LoadPlan plan = plan_for(tensors);
+  if (!is_there()) return frozen_names(tensors, plan);
   names(tensors, plan);
   was_complete_ = tensors.is_complete();
   shapes(tensors, plan, false);
@@ -64,12 +65,23 @@ void Comparison::compare_alone(const MemberTensors& tensors) {
 
 void Comparison::compare_in_experiment(const MemberTensors& tensors) {
   const LoadPlan plan = plan_for(tensors);
+  if (!is_there()) {
+    if (!was_complete_) frozen_names(tensors, plan);
+    return;
+  }
   if (!was_complete_ && tensors.is_complete()) names(tensors, plan);
   shapes(tensors, plan, true);
 }
 
 LoadPlan Comparison::plan_for(const MemberTensors& tensors) const {
   return files_.plan(tensors.wanted(), stored_names_, source_.rules);
+}
+
+void Comparison::frozen_names(const MemberTensors& tensors, const LoadPlan& plan) {
+  was_complete_ = tensors.is_complete();
+  for (const size_t rule : plan.idle_rules) {
+    if (was_complete_ && source_.rules[rule].kind == WeightRule::Kind::Freeze) idle(rule, tensors);
+  }
 }
 
 void Comparison::names(const MemberTensors& tensors, const LoadPlan& plan) {

@@ -19,7 +19,7 @@ struct Findings {
   std::vector<check::Requirement> requirements;
 };
 
-/// Compares one member, whose `from` is a constant, with its file.
+/// Compares one member with the file that its `from` names; without it, what it freezes with what it has.
 class Comparison {
  public:
   Comparison(const check::Member& member, WeightsFile file, const Files& files, Findings& found);
@@ -32,7 +32,10 @@ class Comparison {
   const std::string& member() const { return member_.name; }
 
  private:
+  bool is_there() const { return file_.problem == WeightsFile::Problem::None; }
   LoadPlan plan_for(const MemberTensors& tensors) const;
+  /// Of rules alone, where no file is at hand.
+  void frozen_names(const MemberTensors& tensors, const LoadPlan& plan);
   /// Names and types, which hang on no size.
   void names(const MemberTensors& tensors, const LoadPlan& plan);
   void shapes(const MemberTensors& tensors, const LoadPlan& plan, bool is_wired);

@@ -1,5 +1,6 @@
 #include "dsl/weights/weights.h"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 
@@ -58,11 +59,18 @@ void add_loading(const std::vector<check::Object>& owners, Kind kind, const File
                  Loading& loading) {
   for (check::DeclIndex i = 0; i < owners.size(); ++i) {
     for (const check::Member& member : owners[i].members) {
-      const auto* path = member.source ? member.source->path.get<check::node::StrConst>() : nullptr;
-      if (path == nullptr) continue;
-      WeightsFile file = files.open(path->text, owners[i].module);
-      if (is_usable(file, member.source->span, path->text, found.sink))
-        loading[{kind, i}].emplace_back(member, std::move(file), files, found);
+      if (!member.source) continue;
+      const auto* path = member.source->path.get<check::node::StrConst>();
+      WeightsFile file;
+      file.problem = WeightsFile::Problem::NotThere;
+      if (path != nullptr) file = files.open(path->text, owners[i].module);
+      const bool is_there = path != nullptr && is_usable(file, member.source->span, path->text, found.sink);
+      // What is frozen is named by the block.
+      const bool freezes = file.problem == WeightsFile::Problem::NotThere &&
+                           std::ranges::any_of(member.source->rules, [](const check::WeightRule& rule) {
+                             return rule.kind == check::WeightRule::Kind::Freeze;
+                           });
+      if (is_there || freezes) loading[{kind, i}].emplace_back(member, std::move(file), files, found);
     }
   }
 }
