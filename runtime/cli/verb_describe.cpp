@@ -137,11 +137,15 @@ int run_config(Start& start) {
     std::ifstream file(run + "/config.json");
     const nlohmann::json old = doors::try_json(Str(std::istreambuf_iterator<char>(file), {}));
     if (!old.is_object()) throw error_at({}, err::bad_config_file, run + "/config.json", "is no JSON object");
+    nlohmann::ordered_json all = nlohmann::ordered_json::object();
     for (const Resolved& setting : start.settings.resolved()) {
       const nlohmann::json now = doors::try_json(to_json(setting.value));
       const nlohmann::json before = old.contains(setting.path) ? old[setting.path]["value"] : nlohmann::json();
-      if (now != before) print_out(fmt::format("{:<32} {} → {}\n", setting.path, before.dump(), now.dump()));
+      if (now == before) continue;
+      all[setting.path] = {{"before", before}, {"now", now}};
+      if (!start.terminal.is_json) print_out(fmt::format("{:<32} {} → {}\n", setting.path, before.dump(), now.dump()));
     }
+    if (start.terminal.is_json) print_out(all.dump() + "\n");
     return 0;
   }
   if (start.terminal.is_json) {

@@ -191,18 +191,21 @@ int run_predict(Start& start) {
   const StepInfo* step = &made.step;
   const Str& run = made.run;
 
-  const std::unique_ptr<Progress> progress = make_progress(start.terminal);
+  const GivenParams given = read_step_params(start, *step);
+  const bool prints_text = given.is_text && !start.line.has("write");
+  // Among predictions on standard output no event stands.
+  Terminal terminal = start.terminal;
+  if (prints_text || start.line.get("write", run.empty() ? "-" : "") == "-") terminal.is_json = false;
+  const std::unique_ptr<Progress> progress = make_progress(terminal);
   RunRequest request = start.request(*progress);
   request.run_dir = run;
   request.trained = trained_of(made.weights);
   Input input;
   input.left_out.take(take_left_out());  // those that were met when the data was opened
-  const GivenParams given = read_step_params(start, *step);
   request.step_params[size_t(Role::Predict)] = given.params;
   input.tensors = given.params.tensors;
 
   const std::vector<int32_t>* characters = given.is_text ? characters_of(*start.data) : nullptr;
-  const bool prints_text = given.is_text && !start.line.has("write");
   const Str usual = run.empty() || prints_text ? "-"
                     : request.writes()         ? next_numbered(run + "/predict", "", ".jsonl")
                                                : "";
@@ -225,7 +228,10 @@ int run_predict(Start& start) {
   const PredictReport report = predict(request, next, write);
   SignalWatch::enter(SignalPhase::End);
   predictions.close(input.rows);
-  if (target != "-" && !prints_text) {
+  if (terminal.is_json) {
+    print_out(json_event("end", fmt::format("\"samples\":{},\"seconds\":{},\"files\":{}", report.samples,
+                                            report.total_s, nlohmann::json(predictions.files()).dump())));
+  } else if (target != "-" && !prints_text) {
     print_err(fmt::format("{} in {} · {}\n", plural(report.samples, "prediction"), seconds_text(report.total_s),
                           fmt::join(predictions.files(), ", ")));
   }

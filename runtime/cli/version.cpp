@@ -33,7 +33,15 @@ Str cuda_version() {
   return fmt::format("{}, for {}; {}", fmt::join(libraries, ", "), fmt::join(built, " "), devices);
 }
 
-int run_version(const Program& program, const CommandLine&) {
+int run_version(const Program& program, const CommandLine& line) {
+  if (line.has("json")) {
+    const nlohmann::ordered_json facts = {
+        {"program", program.name},        {"ltr", program.compiler},         {"edition", program.edition},
+        {"source", program.source_hash},  {"libtorch", libtorch_version()},  {"cuda", cuda_version()},
+        {"compiler", compiler_version()}, {"cpu", at::get_cpu_capability()}, {"threads", at::get_num_threads()}};
+    print_out(facts.dump() + "\n");
+    return 0;
+  }
   print_out(fmt::format(
       "{}: Ltr {}, edition {}\n"
       "source    {}\n"

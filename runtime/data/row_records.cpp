@@ -135,12 +135,14 @@ class Probe {
   void find_row(const ForeignRows& rows) {
     constexpr int64_t kTried = 100;
     const int64_t count = std::min(rows.stream.state()->size(), kTried);
+    bool is_any_read = false;
     for (int64_t i = 0; i < count && !plain_; ++i) {
       if (!rows.stream.state()->read({0, i}, row_)) continue;
+      is_any_read = true;
       for (const size_t field : rows.absent) row_[field] = first(field);
       plain_ = batch_of(like_, schema_, row_, used_);
     }
-    if (plain_ || own_.empty()) return;
+    if (plain_ || own_.empty() || !is_any_read) return;
     row_ = own_.front();
     plain_ = batch_of(like_, schema_, row_, used_);
   }

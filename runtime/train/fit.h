@@ -63,7 +63,7 @@ class Fit {
   void begin_elsewhere(int64_t world_before);
   void check_data(const nlohmann::json& saved) const;
   void check_state(const nlohmann::json& saved);
-  void report_changes(const nlohmann::json& saved) const;
+  void report_changes(const nlohmann::json& saved);
   void fail(const Error& error);
   /// The same, with the step and the batch size where memory ran out in one.
   Error with_step(const Error& error) const;
@@ -87,8 +87,9 @@ class Fit {
   std::optional<Profile> profile_;
   nlohmann::json manifest_;                   ///< of the checkpoint that the run goes on from
   std::map<Str, at::Tensor> opened_weights_;  ///< in it
-  double trained_s_ = 0;     ///< when the last checkpoint was there: what hooks of the end take is none of it
-  int64_t shown_step_ = -1;  ///< whose values the bar has
+  double trained_s_ = 0;         ///< when the last checkpoint was there: what hooks of the end take is none of it
+  int64_t shown_step_ = -1;      ///< whose values the bar has
+  bool ends_otherwise_ = false;  ///< what this run has changed may be what ended the one that it goes on from
 };
 
 /// One pass over `streams` of `role`, without gradients, in evaluation mode; the logs of the role are filled.

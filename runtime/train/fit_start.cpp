@@ -219,6 +219,11 @@ void Fit::resume() {
   const int64_t world = manifest_.value("world", int64_t(1));
   if (world != ranks.world()) change_world(world, saved);
   if (world != ranks.world() || at_.batch_size != feed_->batch_size()) begin_elsewhere(world);
+  // What ended the run may be what is no more; if it still is, it ends it again.
+  if (ends_otherwise_ && cx_.outcome.is_stopping) {
+    request_.progress.notice(fmt::format("goes on behind what ended it: {}", cx_.outcome.reason));
+    cx_.outcome = {};
+  }
   cx_.restore_left_out();
   cx_.global_step = at_.global_step;
   cx_.ends_epoch = at_.ends_epoch;
@@ -291,10 +296,12 @@ void Fit::check_data(const nlohmann::json& saved) const {
   request_.progress.notice(fmt::format("continues with changed data, not bit for bit: {}", files));
 }
 
-void Fit::report_changes(const nlohmann::json& saved) const {
+void Fit::report_changes(const nlohmann::json& saved) {
   std::vector<Str> changes;
   const auto compare = [&](const Str& name, const Str& before, const Str& now) {
-    if (before != now) changes.push_back(fmt::format("{}: {} → {}", name, before, now));
+    if (before == now) return;
+    changes.push_back(fmt::format("{}: {} → {}", name, before, now));
+    ends_otherwise_ = ends_otherwise_ || name == "program" || name.starts_with("callbacks.");
   };
   if (!computes_alike(saved, request_.program, request_.experiment))
     compare("program", saved.value("program", "").substr(0, 12), Str(request_.program.source_hash).substr(0, 12));

@@ -95,6 +95,15 @@ with scratch() as place:
         result = fit(program, folder / f"runs-{name}", "--epochs", 9)
         check(f"EarlyStop {name}: stops in round 3, and says why", result.returncode == 0 and steps_of(result) == ("early stop", 12) and reason in result.text, result.text)
 
+    out = folder / "runs-patient"
+    result = fit(program, out, "--epochs", 9, "--resume", "last")
+    check("EarlyStop: a run that it ended is over", result.returncode == 0 and steps_of(result) == ("early stop", 12), result.text)
+    result = fit(program, out, "--epochs", 9, "--resume", "last", "--set", "callbacks.EarlyStop.patience=4")
+    check("EarlyStop: with more patience it goes on, and ends where that is over", result.returncode == 0
+          and steps_of(result) == ("early stop", 20) and "goes on behind what ended it: val.size did not" in result.text, result.text)
+    result = fit(program, out, "--epochs", 9, "--resume", "last", "--set", "callbacks.EarlyStop=off")
+    check("EarlyStop: without it to the end", result.returncode == 0 and steps_of(result) == ("finished", 36), result.text)
+
     result = fit(program, folder / "least", "--epochs", 9, "--set", "trainer.min_steps=21")
     check("min_steps: what would end it waits for them", result.returncode == 0 and steps_of(result) == ("early stop", 21), result.text)
 

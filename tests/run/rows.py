@@ -113,6 +113,15 @@ def read(program, folder, text, *options, name="in.csv"):
 
 
 def foreign(program, folder):
+    result = read(program, folder, "x,size\n1,s\n2,m\n", "--json", "--write", "-")
+    check("read: what is printed are predictions alone, with --json too", [sorted(row) for row in result.rows] == [["prediction"]] * 2, result.text)
+    result = read(program, folder, "x,size\n1,s\n2,m\n", "--json", "--write", folder / "two.csv")
+    check("read: of a file --json says what was made", result.rows[-1]["event"] == "end" and result.rows[-1]["samples"] == 2
+          and result.rows[-1]["files"] == [str(folder / "two.csv")], result.text)
+    facts = json.loads(run(program, "version", "--json").stdout)
+    check("version --json: an object", facts["program"] and facts["source"] in run(program, "version").stdout, facts)
+    refused = run(program, "describe", "--json")
+    check("describe has no --json", refused.returncode == 2 and "--json for describe" in refused.stderr, refused.text)
     result = read(program, folder, "x,size\n1,s\n2,m\n")
     check("read: a label is not needed", result.returncode == 0 and len(result.rows) == 2, result.text)
     result = read(program, folder, "x,size,kind\n1,s,zebra\n2,s,b\n3,m,emu\n")

@@ -158,6 +158,8 @@ with scratch() as name:
         again = fit(program, runs, "ways", "--resume", before, "--epochs", 2, "--strict-resume", "--set", setting)
         check(f"and {setting} given again is the same", again.returncode == 0, again.text)
         name, value = setting.split("=")
+        differs = json.loads(run(program, "config", "ways", "--json", "--diff", before).stdout)
+        check("config --diff --json has both values of each", all(set(one) == {"before", "now"} for one in differs.values()), differs)
         other = run(program, "config", "ways", "--diff", before)
         check(f"config --diff shows {setting}", name in other.stdout, other.text)
         again = json.loads(run(program, "config", "ways", "--json", "--config", before / "config.json").stdout)
