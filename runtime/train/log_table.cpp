@@ -169,8 +169,13 @@ void LogTable::close_window() {
   for (Cell& cell : cells_) {
     const LogInfo& about = info(cell);
     if (about.role != Role::Train || about.when == LogWhen::Epoch) continue;
-    if (about.when == LogWhen::Step && cell.window.has_value(about.reduce) && !cell.newest.empty())
-      *cell.newest.front() = cell.window.value(about.reduce);
+    if (cell.window.has_value(about.reduce) && !cell.newest.empty()) {
+      const double value = cell.window.value(about.reduce);
+      if (about.when == LogWhen::Step)
+        *cell.newest.front() = value;
+      else
+        cell.of_window = value;
+    }
     cell.window = {};
   }
 }
@@ -303,8 +308,11 @@ const std::map<Str, double>& LogTable::all_newest() {
 void LogTable::bar_values(Named& values) {
   settle();
   for (const Cell& cell : cells_) {
-    if (!info(cell).bar || cell.is_each || cell.newest.empty() || std::isnan(*cell.newest.front())) continue;
-    values.emplace_back(recorded_name(cell.series), *cell.newest.front());
+    if (!info(cell).bar || cell.is_each || cell.newest.empty()) continue;
+    if (cell.of_window)
+      values.emplace_back(recorded_name(cell.series, kStepSuffix), *cell.of_window);
+    else if (!std::isnan(*cell.newest.front()))
+      values.emplace_back(recorded_name(cell.series), *cell.newest.front());
   }
 }
 

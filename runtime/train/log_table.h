@@ -79,6 +79,7 @@ class LogTable {
     std::vector<Tensor> before;   ///< the metric's states at the window's begin
     bool is_each = false;         ///< a metric of several values
     std::vector<double*> newest;  ///< of each value; empty for what is no series
+    Option<double> of_window;     ///< of one `on both`: its newest is that of an epoch, and a bar shows this
 
     /// The recorded name of the value `i`.
     Str column(size_t i, const Str& suffix) const {

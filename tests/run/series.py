@@ -27,7 +27,7 @@ model Net() {
   step train[B](x: float[B, 2]) {
     loss = mean(x ** 2) + 0.0 * mean(net(x))
     minimize loss
-    log loss on both
+    log loss on both bar
     log size = mean(x) on step
   }
   step val[B](x: float[B, 2]) { log loss = mean(net(x) ** 2) }
@@ -137,6 +137,11 @@ with scratch() as place:
     watched = ", ".join(f"EarlyStop(monitor = {name}, mode = min, patience = 99)" for name in names if name != "train.size")
     result = fitted("all", watched + ", SpikeGuard(of = train.size), Checkpoint(filename = \"at-{lr.opt:.4f}\", every = 1 epoch, keep = 9), Tell()", "--json")
     check("and a run takes each of them", result.returncode == 0, result.text)
+    steps = [event["values"] for event in map(json.loads, result.stdout.splitlines()) if event["event"] == "step"]
+    header, *rows = [line.split(",") for line in (newest(folder / "all-runs") / "metrics.csv").read_text().splitlines()]
+    written = [float(row[header.index("train/loss_step")]) for row in rows if row[header.index("train/loss_step")]]
+    check("a bar shows what each step had of a series of both", [step["train/loss_step"] for step in steps] == written and len(set(written)) > 1,
+          (steps[:12], written[:12]))
     rates = [text for text in prints(result) if text.startswith("rate")]
     check("a hook reads the rate of the last update", rates == ["rate 0.1000", "rate 0.0500", "rate 0.0250"], rates)
     kept = sorted(path.name for path in (newest(folder / "all-runs") / "checkpoints").glob("at-*"))
