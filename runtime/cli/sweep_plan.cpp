@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <set>
 
 #include "doors/number.h"
 #include "runtime/api/suggest.h"
@@ -126,6 +127,26 @@ bool keeps_rules(const Start& start, const std::vector<TrialValue>& values) {
   return with_options(start, options) != nullptr;
 }
 
+/// R2006 of a value in the list of an axis that comes with no values of the others that a `where` of the hparams lets pass: the rest
+/// of the list would be drawn in its place.
+void check_values(const SweepPlan& plan, const SweepAxis& axis, const Start& start) {
+  constexpr uint64_t kTries = 100;
+  const auto place = size_t(&axis - plan.axes.data());
+  for (const Argument& one : axis.values.items) {
+    bool can_be = false;
+    for (uint64_t attempt = 0; attempt < kTries && !can_be; ++attempt) {
+      std::vector<Value> values;
+      for (size_t i = 0; i < plan.axes.size(); ++i)
+        values.push_back(i == place ? one.value : drawn(plan, 0, i, attempt));
+      can_be = keeps_rules(start, named(plan, values));
+    }
+    if (!can_be)
+      throw error_at({}, err::settings_contradict,
+                     fmt::format("--over: no trial can have {} = {}, which a `where` of the hparams refuses", axis.name,
+                                 show(one.value)));
+  }
+}
+
 }  // namespace
 
 Str SweepPlan::text() const {
@@ -165,9 +186,11 @@ SweepPlan read_sweep(const Start& start) {
                              fmt::format("the experiment {} has no sweep", start.experiment->name)),
                     "sweep { lr = log_uniform(1e-4, 1e-2), trials = 20, minimize = val.loss }");
   }
+  std::set<Str> over;  // what `check` has not seen
   for (const GivenOption& option : start.line.options) {
     if (option.name == "over") {
       SweepAxis axis = read_over(start, option.value);
+      over.insert(axis.name);
       const auto same = std::ranges::find(plan.axes, axis.name, &SweepAxis::name);
       if (same != plan.axes.end())
         *same = std::move(axis);
@@ -191,6 +214,9 @@ SweepPlan read_sweep(const Start& start) {
     if (plan.is_grid && axis.values.kind != Value::Kind::List)
       throw error_at(where, err::settings_contradict,
                      fmt::format("method = grid goes through lists, and {} is drawn", axis.name));
+  }
+  for (const SweepAxis& axis : plan.axes) {
+    if (over.contains(axis.name) && axis.values.kind == Value::Kind::List) check_values(plan, axis, start);
   }
   int64_t cells = 1;
   for (const SweepAxis& axis : plan.axes) cells *= plan.is_grid ? int64_t(axis.values.items.size()) : 1;

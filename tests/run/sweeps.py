@@ -178,7 +178,7 @@ with scratch() as place:
     table = rows("one", "o")
     check("other axes", result.returncode == 0 and {row["width"] for row in table} == {"5"} and
           all(abs(float(row["lr"]) - 0.2) < 0.1 for row in table) and not math.isclose(float(table[0]["lr"]), 0.2), table)
-    for options, said in ((("--over", "lr=0.1"), "R2003"), (("--over", "rate=uniform(0,1)"), "R2002"), (("--over", "lr=uniform(2,1)"), "low < high"),
+    for options, said in ((("--over", "lr=0.1"), "R2003"), (("--over", "width in [4, 0]"), "no trial can have width = 0"), (("--over", "rate=uniform(0,1)"), "R2002"), (("--over", "lr=uniform(2,1)"), "low < high"),
                           (("--over", "width=uniform(2,4)"), "R2003"), (("--over", "width in []"), "R2003"), (("--over", "lr=uniform(1)"), "R2003"),
                           (("--lr", "0.1"), "R2006"), (("--trials", "0"), "R2003"), (("--jobs", "x"), "R2003")):
         result = sweep("one", "refused", *options)
