@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "dsl/check/experiment/trials.h"
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/walk.h"
@@ -70,19 +71,25 @@ void check_learning_rates(Context& cx) {
       if (value && value->real <= 0) cx.report(diag::bad_learning_rate(rate->span, cx.source_text(rate->span)));
     }
   }
-  for (const Experiment& experiment : cx.program.experiments) {
-    if (experiment.model >= cx.program.models.size()) continue;
-    const Object& model = cx.program.models[experiment.model];
-    for (const Member& member : model.members) {
-      const auto rate = rate_of(member, cx);
-      if (!rate || evaluate(*rate, cx.program)) continue;
-      const Wired wired = wire(*rate, model, experiment.model_arguments, experiment, cx.program);
-      const auto value = evaluate(wired.expr, cx.program);
-      if (!value || value->real > 0 || breaks_its_rule(wired, experiment, cx.program)) continue;
-      diagnostics::Diagnostic diagnostic = diag::bad_learning_rate(wired.given, cx.source_text(wired.given));
-      diagnostic.label(rate->span, "it is the rate of `{}`", member.name);
-      cx.report(std::move(diagnostic));
-    }
+  for (const Experiment& experiment : cx.program.experiments) check_given_rates(cx, experiment);
+}
+
+void check_given_rates(Context& cx, const Experiment& experiment, const Drawn* drawn) {
+  if (experiment.model >= cx.program.models.size()) return;
+  const Object& model = cx.program.models[experiment.model];
+  for (const Member& member : model.members) {
+    const auto rate = rate_of(member, cx);
+    if (!rate || evaluate(*rate, cx.program)) continue;
+    const Wired wired = wire(*rate, model, experiment.model_arguments, experiment, cx.program);
+    const auto value = evaluate(wired.expr, cx.program);
+    if (!value || value->real > 0 || breaks_its_rule(wired, experiment, cx.program)) continue;
+    const bool is_of_trial = drawn != nullptr && wired.given == drawn->value.span;
+    if (drawn != nullptr && (!is_of_trial || is_reported(cx, diagnostics::Code::E0418, wired.given))) continue;
+    diagnostics::Diagnostic diagnostic =
+        diag::bad_learning_rate(wired.given, is_of_trial ? drawn->text : cx.source_text(wired.given));
+    diagnostic.label(rate->span, "it is the rate of `{}`", member.name);
+    if (is_of_trial) diagnostic.note("a trial of the sweep may have it");
+    cx.report(std::move(diagnostic));
   }
 }
 
