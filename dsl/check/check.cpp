@@ -93,6 +93,7 @@ Program check(const resolve::ModuleGraph& graph, const source::SourceManager& so
   check_argument_ranges(cx);
   check_start_rules(cx);
   check_sweep_rules(cx);
+  check_swept_values(cx);
   check_fields(cx);
   for (const ast::Decl& decl : main.ast.decls) {
     if (const auto* test = decl.get<ast::Test>(); test != nullptr && !sink.is_full()) check_test(cx, *test, decl, 0);

@@ -40,11 +40,12 @@ std::vector<Diagnostic> Sink::sorted() const {
 
 namespace {
 
-/// Whether it speaks of something that is named: of what is not there, or of a size of what is given to it.
+/// Whether it speaks of something that is named: of what is not there, of a size of what is given to it, or of a field that no batch of
+/// whatever stream can hold.
 bool is_of_names(const Diagnostic& one) {
   const Code code = one.code;
   return code == Code::E0301 || code == Code::E0302 || code == Code::E0308 || code == Code::E0311 ||
-         code == Code::E0312 || code == Code::E0415 || code == Code::E0610 ||
+         code == Code::E0312 || code == Code::E0415 || code == Code::E0506 || code == Code::E0610 ||
          (code == Code::E0303 && one.message.starts_with('`'));
 }
 

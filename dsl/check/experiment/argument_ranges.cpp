@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "dsl/check/experiment/trials.h"
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/library/library_call.h"
@@ -61,6 +62,7 @@ std::optional<Broken> broken_by(const ExprView& value, const std::vector<std::st
 struct Ranges {
   Context& cx;
   const std::function<Wired(const ExprView&)> wired;
+  const Drawn* drawn = nullptr;  ///< what a trial is given: nothing else is told
 
   void check(const ExprView& expr) {
     const auto* call = expr.get<node::Call>();
@@ -85,7 +87,7 @@ struct Ranges {
 
   /// W0427 of the callback `Ema`.
   void check_average(const ExprView& written) {
-    if (written.span.is_empty()) return;  // a default of the library
+    if (written.span.is_empty() || drawn != nullptr) return;  // a default of the library
     const Wired value = wired(written);
     const Span place = value.given.is_empty() ? written.span : value.given;
     if (const auto decay = evaluate(value.expr, cx.program))
@@ -95,7 +97,7 @@ struct Ranges {
   /// What names files of the run, or a server.
   void check_text(const node::Call& call, const std::string& name, const ExprView& written) {
     const auto* text = written.get<node::StrConst>();
-    if (text == nullptr || written.span.is_empty()) return;
+    if (drawn != nullptr || text == nullptr || written.span.is_empty()) return;
     std::optional<std::string> wrong;
     if (call.op == library::Id::Checkpoint && name == "filename") wrong = wrong_checkpoint_name(text->text);
     if (call.op == library::Id::CsvLogger && name == "file" && !table_of_run(text->text))
@@ -124,8 +126,11 @@ struct Ranges {
     const Span place = is_part ? rule->span : value.given.is_empty() ? written.span : value.given;
     if (!rule || is_reported(cx, diagnostics::Code::E0325, place) || is_reported(cx, diagnostics::Code::E0319, place))
       return;
+    if (drawn != nullptr && place != drawn->value.span) return;
+    const std::string told = drawn != nullptr ? drawn->text : cx.source_text(place);
     diagnostics::Diagnostic diagnostic =
-        diag::out_of_range(place, "`" + name + "` cannot be " + cx.source_text(place)).note("`{}`", rule->rule);
+        diag::out_of_range(place, "`" + name + "` cannot be " + told).note("`{}`", rule->rule);
+    if (drawn != nullptr) diagnostic.note("a trial of the sweep may have it");
     if (place != written.span) diagnostic.label(written.span, "it is this `{}`", name);
     note_hparams(diagnostic, value, cx);
     if (advice) diagnostic.help("{}", std::string(*advice));
@@ -147,18 +152,20 @@ void check_optimizers(Ranges& ranges, const Object& model) {
 void check_argument_ranges(Context& cx) {
   Ranges written{cx, [](const ExprView& expr) { return Wired{expr, expr.span, {}}; }};
   for (const Object& model : cx.program.models) check_optimizers(written, model);
-  for (const Experiment& experiment : cx.program.experiments) {
-    const Object none;
-    Ranges listed{cx, [&](const ExprView& expr) { return wire(expr, none, {}, experiment, cx.program); }};
-    for (const Expr& callback : experiment.callbacks) listed.check(callback);
-    for (const Expr& logger : experiment.loggers) listed.check(logger);
-    if (experiment.model >= cx.program.models.size()) continue;
-    const Object& model = cx.program.models[experiment.model];
-    Ranges given{cx, [&](const ExprView& expr) {
-                   return wire(expr, model, experiment.model_arguments, experiment, cx.program);
-                 }};
-    check_optimizers(given, model);
-  }
+  for (const Experiment& experiment : cx.program.experiments) check_given_ranges(cx, experiment);
+}
+
+void check_given_ranges(Context& cx, const Experiment& experiment, const Drawn* drawn) {
+  const Object none;
+  Ranges listed{cx, [&](const ExprView& expr) { return wire(expr, none, {}, experiment, cx.program); }, drawn};
+  for (const Expr& callback : experiment.callbacks) listed.check(callback);
+  for (const Expr& logger : experiment.loggers) listed.check(logger);
+  if (experiment.model >= cx.program.models.size()) return;
+  const Object& model = cx.program.models[experiment.model];
+  Ranges given{
+      cx, [&](const ExprView& expr) { return wire(expr, model, experiment.model_arguments, experiment, cx.program); },
+      drawn};
+  check_optimizers(given, model);
 }
 
 }  // namespace ltr::check

@@ -3,7 +3,6 @@
 #include "dsl/check/experiment/experiment.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "dsl/check/declarations/declarations.h"
 #include "dsl/check/experiment/wired.h"
@@ -43,29 +42,6 @@ void check_decodes(const FnInfo& fn, const ObjectInfo& wired, Context& cx) {
 
 bool has_field(const Type& record, const std::string& name) {
   return record.is_error() || record.find(name) != nullptr;
-}
-
-/// Whether `name` stands in a piece of code as a word.
-bool mentions(const std::string& code, const std::string& name) {
-  const auto is_part = [&](size_t at) {
-    return at < code.size() && (std::isalnum(static_cast<unsigned char>(code[at])) != 0 || code[at] == '_');
-  };
-  for (size_t at = code.find(name); at != std::string::npos; at = code.find(name, at + 1)) {
-    const bool is_begun = at > 0 && (is_part(at - 1) || code[at - 1] == '.');
-    if (!is_begun && !is_part(at + name.size())) return true;
-  }
-  return false;
-}
-
-/// What the body says of `names` comes of a param that is declared wrongly: that is the one mistake.
-void withdraw_uses(const FnInfo& fn, const std::vector<std::string>& names, Context& cx) {
-  if (fn.ast->body.empty()) return;
-  const Span body = source::join(fn.ast->body.front().span, fn.ast->body.back().span);
-  cx.sink->withdraw([&](const diagnostics::Diagnostic& one) {
-    const bool is_within = one.span.source == body.source && body.begin <= one.span.begin && one.span.end <= body.end;
-    return is_within && std::any_of(names.begin(), names.end(),
-                                    [&](const std::string& name) { return mentions(cx.source_text(one.span), name); });
-  });
 }
 
 /// The fields of the data that no param of the step takes.

@@ -303,6 +303,7 @@ void check_together(const Expr& data, const Expr& model, const Sections& section
   check_padding_rows(cx, typed);
   check_known_targets(cx, typed);
   check_splits(cx, cx.program.datas[typed.data], &typed);
+  check_given_records(cx, cx.program.datas[typed.data], typed);
   check_scaled_batches(cx, typed);
   take_order_as_meant(cx, typed);
   check_compared_choices(cx, typed);

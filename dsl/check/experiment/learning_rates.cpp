@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "dsl/check/experiment/trials.h"
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/expressions/expressions.h"
 #include "dsl/check/walk.h"
@@ -59,6 +60,37 @@ void check_set_rates(Context& cx, const Object& model) {
   }
 }
 
+std::string short_text(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
+
+/// W0421: `plateau` lets a rate fall to `min_lr`, and what lies above the rate raises it.
+void check_least_rate(Context& cx, const Object& model, const Member& optimizer, const Experiment& experiment) {
+  const auto has_rate = [](const GroupSettings& group) {
+    return std::ranges::any_of(group.settings, [](const auto& one) { return one.first == "lr"; });
+  };
+  const auto written = rate_of(optimizer, cx);
+  const auto schedule = std::ranges::find(optimizer.settings, "schedule", [](const auto& one) { return one.first; });
+  if (!written || schedule == optimizer.settings.end() || std::ranges::any_of(optimizer.groups, has_rate)) return;
+  const auto* plateau = schedule->second.get<node::Call>();
+  if (plateau == nullptr || plateau->op != library::Id::Plateau) return;
+  const auto least = std::ranges::find(plateau->args, "min_lr", &node::NamedArg::name);
+  if (least == plateau->args.end() || cx.at(least->value).span.is_empty()) return;
+  const auto wired = [&](const ExprView& expr) {
+    return wire(expr, model, experiment.model_arguments, experiment, cx.program);
+  };
+  const Wired end = wired(cx.at(least->value)), begin = wired(*written);
+  const auto last = evaluate(end.expr, cx.program), first = evaluate(begin.expr, cx.program);
+  if (!last || !first || first->real <= 0 || last->real <= first->real) return;
+  if (is_reported(cx, diagnostics::Code::W0421, end.given)) return;
+  const std::string rate = short_text(first->real);
+  cx.report(diag::runaway_rate(end.given, optimizer.name, "is raised to " + short_text(last->real))
+                .label(written->span, "the rate is {}", rate)
+                .note("`min_lr` is where `plateau` stops making it smaller, and below {}", rate));
+}
+
 }  // namespace
 
 void check_learning_rates(Context& cx) {
@@ -71,18 +103,29 @@ void check_learning_rates(Context& cx) {
     }
   }
   for (const Experiment& experiment : cx.program.experiments) {
-    if (experiment.model >= cx.program.models.size()) continue;
+    check_given_rates(cx, experiment);
+    if (experiment.model >= cx.program.models.size() || experiment.sweep) continue;
     const Object& model = cx.program.models[experiment.model];
-    for (const Member& member : model.members) {
-      const auto rate = rate_of(member, cx);
-      if (!rate || evaluate(*rate, cx.program)) continue;
-      const Wired wired = wire(*rate, model, experiment.model_arguments, experiment, cx.program);
-      const auto value = evaluate(wired.expr, cx.program);
-      if (!value || value->real > 0 || breaks_its_rule(wired, experiment, cx.program)) continue;
-      diagnostics::Diagnostic diagnostic = diag::bad_learning_rate(wired.given, cx.source_text(wired.given));
-      diagnostic.label(rate->span, "it is the rate of `{}`", member.name);
-      cx.report(std::move(diagnostic));
-    }
+    for (const Member& member : model.members) check_least_rate(cx, model, member, experiment);
+  }
+}
+
+void check_given_rates(Context& cx, const Experiment& experiment, const Drawn* drawn) {
+  if (experiment.model >= cx.program.models.size()) return;
+  const Object& model = cx.program.models[experiment.model];
+  for (const Member& member : model.members) {
+    const auto rate = rate_of(member, cx);
+    if (!rate || evaluate(*rate, cx.program)) continue;
+    const Wired wired = wire(*rate, model, experiment.model_arguments, experiment, cx.program);
+    const auto value = evaluate(wired.expr, cx.program);
+    if (!value || value->real > 0 || breaks_its_rule(wired, experiment, cx.program)) continue;
+    const bool is_of_trial = drawn != nullptr && wired.given == drawn->value.span;
+    if (drawn != nullptr && (!is_of_trial || is_reported(cx, diagnostics::Code::E0418, wired.given))) continue;
+    diagnostics::Diagnostic diagnostic =
+        diag::bad_learning_rate(wired.given, is_of_trial ? drawn->text : cx.source_text(wired.given));
+    diagnostic.label(rate->span, "it is the rate of `{}`", member.name);
+    if (is_of_trial) diagnostic.note("a trial of the sweep may have it");
+    cx.report(std::move(diagnostic));
   }
 }
 

@@ -10,6 +10,7 @@
 namespace ltr::check {
 
 struct Scope;
+struct Drawn;
 
 /// An expression of a declaration, with the arguments of an experiment in place of its params and
 /// `lets`, and hparams replaced by their default or by what `set` says.
@@ -44,6 +45,8 @@ void check_monitors(Context& cx, const Experiment& experiment, const ast::Sectio
 void check_logged_names(Context& cx);
 /// E0418: learning rates are above 0, as written and as experiments give them.
 void check_learning_rates(Context& cx);
+/// E0418 of one experiment, or of one of its trials, which is given `drawn`.
+void check_given_rates(Context& cx, const Experiment& experiment, const Drawn* drawn = nullptr);
 /// W0427: decays of averages that experiments give. Behind W0312.
 void check_kept_averages(Context& cx);
 /// E0319: what rests on hparams alone holds for the values that the experiments give them, or leave them.
@@ -51,10 +54,14 @@ void check_start_rules(Context& cx);
 /// E0325, E0309: what optimizers, schedules, callbacks and loggers are given keeps to `runtime/tables`, as written and as
 /// experiments give it.
 void check_argument_ranges(Context& cx);
+/// The same of one experiment, or of one of its trials, which is given `drawn`.
+void check_given_ranges(Context& cx, const Experiment& experiment, const Drawn* drawn = nullptr);
 /// `sweep { … }` as a call, its axes and settings by name; nothing after a report.
 std::optional<Expr> check_sweep(const ast::Section& section, Scope& scope);
 /// E0319: what a sweep gives its trials keeps the rules of the hparams, and those that a run looks at when it starts.
 void check_sweep_rules(Context& cx);
+/// E0418, E0325: nor is one of its values a rate or a setting that none may be. Behind `check_sweep_rules`.
+void check_swept_values(Context& cx);
 /// A field of the batch that a hook reads, `batch.x`.
 struct FieldRead {
   std::string field;  ///< "" where a mistake may have been meant for one

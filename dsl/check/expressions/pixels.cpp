@@ -1,6 +1,7 @@
 // What is done to the numbers of images: W0313, W0314.
 
 #include <algorithm>
+#include <cmath>
 
 #include "dsl/check/expressions/operands.h"
 #include "dsl/check/expressions/origins.h"
@@ -22,12 +23,25 @@ void report_wrapped(ast::BinaryOp op, Span sign, const ExprView& left, const Exp
                       .help("convert first: `{}.to(float)`", scope.cx.source_text(left.span)));
 }
 
-/// W0314: `to_float(image) / 255`.
-void report_scaled_twice(ast::BinaryOp op, Span sign, const ExprView& left, const ExprView& right, Scope& scope) {
+/// `to_float(image)` of `to_float(image) - 0.5`, moved by less than the numbers are wide.
+ExprView without_shift(const ExprView& value, const Program& program) {
+  const auto* op = value.get<node::Op>();
+  const bool is_moved =
+      op != nullptr && (op->op == library::Id::Sub || op->op == library::Id::Add) && op->args.size() == 2;
+  const auto by = is_moved ? evaluate(program.exprs[op->args[1]], program) : std::nullopt;
+  return by && by->kind == HostValue::Kind::Float && std::abs(by->real) <= 1
+             ? without_shift(program.exprs[op->args[0]], program)
+             : value;
+}
+
+/// W0314: `to_float(image) / 255`, or by half of that, which is for numbers from -1 to 1.
+void report_scaled_twice(ast::BinaryOp op, Span sign, const ExprView& scaled, const ExprView& right, Scope& scope) {
   const auto* whole = right.get<node::IntConst>();
   const auto* real = right.get<node::FloatConst>();
-  const bool is_255 = (whole != nullptr && whole->value == 255) || (real != nullptr && real->value == 255);
-  if (op != ast::BinaryOp::Divide || !is_255) return;
+  const double by = whole != nullptr ? double(whole->value) : real != nullptr ? real->value : 0;
+  const bool is_half = by == 127.5;
+  if (op != ast::BinaryOp::Divide || (by != 255 && !is_half)) return;
+  const ExprView left = without_shift(scaled, scope.cx.program);
   const std::string maker = maker_of(left, scope);
   if (maker != library::info(library::Id::ToFloat).name && maker != library::info(library::Id::Normalize).name) return;
   // Of other types than bytes the numbers stay as they are.
@@ -35,7 +49,7 @@ void report_scaled_twice(ast::BinaryOp op, Span sign, const ExprView& left, cons
   if (made != nullptr && !made->args.empty() && scope.cx.at(made->args[0]).type.element != Element::U8) return;
   scope.cx.report(diag::scaled_twice(sign, maker)
                       .note("what it gives of `u8` lies between 0 and 1")
-                      .help("leave the division out"));
+                      .help("{}", is_half ? "twice of it less 1 lies between -1 and 1" : "leave the division out"));
 }
 
 }  // namespace

@@ -11,6 +11,8 @@ namespace ltr::check {
 void check_shuffling(Context& cx, const DataObject& data);
 /// W0504: what is trained on is not evaluated on.
 void check_same_records(Context& cx, const DataObject& data);
+/// W0504: nor where an experiment gives both streams the same files.
+void check_given_records(Context& cx, const DataObject& data, const Experiment& experiment);
 /// W0504: of the parts of a split none is measured on twice while another is left.
 void check_measured_twice(Context& cx, const DataObject& data);
 /// W0505: what maps of `train` know of streams is nothing that is measured on.

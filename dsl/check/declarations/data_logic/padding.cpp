@@ -66,12 +66,13 @@ void check_padding(Context& cx, const DataObject& data) {
   const std::vector<PadWord> words = pad_words(data, cx.program);
   if (words.empty()) return;
   for (const StreamDecl& stream : data.streams) {
-    const auto filled = filled_with(stream.value, cx.program);
+    const ExprView& stage = behind_lets(stream.value, data, cx.program);
+    const auto filled = filled_with(stage, cx.program);
     // Of several vocabularies it may be that of another one.
     if (!filled || std::ranges::any_of(words, [&](const PadWord& one) { return one.id == *filled; })) continue;
     const PadWord& one = words.front();
     const bool is_word = *filled < one.words.size() && !one.words[*filled].empty();
-    cx.report(diag::other_padding(stage_span(cx, stream.value), *filled,
+    cx.report(diag::other_padding(stage_span(cx, stage), *filled,
                                   is_word ? "`" + one.words[*filled] + "`" : "another word", one.vocabulary)
                   .label(one.special, "`{}` is {} here", one.words[one.id], one.id)
                   .help("`pad = {}`", one.id));

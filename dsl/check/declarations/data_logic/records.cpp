@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -139,12 +138,60 @@ std::optional<ExprView> mixer_of(const ExprView& expr, const DataObject& data, c
 struct Overlap {
   std::string why;
   std::optional<ExprView> split = {};  ///< where one stage in front of its parts is why
-  std::optional<ExprView> mixer = {};  ///< that stage
+  std::optional<ExprView> stage = {};  ///< that stage
+  std::string does = {};               ///< what it does
+  std::string cure = {};
 };
 
 bool holds(const std::vector<ExprView>& list, const ExprView& one, const DataObject& data, const Context& cx) {
   return std::any_of(list.begin(), list.end(),
                      [&](const ExprView& other) { return are_equal(one, other, data, cx.program); });
+}
+
+/// The stage that brings records several times, `repeat(2)` or a `concat` of the same ones, however they are varied there; what chooses
+/// behind it may leave copies out.
+std::optional<ExprView> copier_of(const ExprView& expr, const DataObject& data, const Context& cx) {
+  const ExprView& stream = behind_lets(expr, data, cx.program);
+  const auto* op = stream.get<node::Op>();
+  const library::Id stage = stage_of(stream);
+  if (op != nullptr && stage == library::Id::RepeatStream && op->args.size() > 1) {
+    const auto times = evaluate(behind_lets(cx.at(op->args[1]), data, cx.program), cx.program);
+    if (times && times->kind == HostValue::Kind::Int && times->whole > 1) return stream;
+  }
+  if (op != nullptr && stage == library::Id::Concat && op->args.size() == 2) {
+    const std::vector<ExprView> first = origins(cx.at(op->args[0]), data, cx.program),
+                                second = origins(cx.at(op->args[1]), data, cx.program);
+    if (first.empty() || second.empty()) return std::nullopt;
+    const bool are_copies = holds(first, second.front(), data, cx) || holds(second, first.front(), data, cx);
+    return are_copies ? std::optional(stream) : std::nullopt;
+  }
+  const bool keeps_all = stream.is<node::MapStage>() || stream.is<node::FilterStage>() ||
+                         library::info(stage).records == Records::Again ||
+                         library::info(stage).records == Records::Same;
+  const auto input = keeps_all ? input_of(stream, cx.program) : std::nullopt;
+  return input ? copier_of(cx.at(*input), data, cx) : std::nullopt;
+}
+
+/// What two parts of one split of the stream `from` have in common.
+std::optional<Overlap> overlap_of_parts(const ExprView& split, const ExprView& from, const DataObject& data,
+                                        const Context& cx) {
+  if (const auto mixer = mixer_of(from, data, cx.program)) {
+    return Overlap{"its parts exchange records from epoch to epoch", split, mixer, "mixes anew in each epoch",
+                   "split the records in their own order, and mix behind it: `train = parts[0] |> shuffle(1) |> …`"};
+  }
+  const auto copier = copier_of(from, data, cx);
+  if (!copier) return std::nullopt;
+  // In the order of files the copies of one part may all lie in a third one.
+  constexpr size_t kParts = 1, kSeed = 2;  // of `split(stream, parts, seed, by)`
+  const auto& args = split.get<node::Op>()->args;
+  const auto* parts = args.size() > kParts ? cx.at(args[kParts]).get<node::List>() : nullptr;
+  const bool is_drawn = args.size() > kSeed && !cx.at(args[kSeed]).is<node::NoneConst>();
+  if (!is_drawn && (parts == nullptr || parts->elements.size() != 2)) return std::nullopt;
+  return Overlap{
+      "copies of one record go into several of its parts", split, copier, "brings records several times",
+      stage_of(*copier) == library::Id::Concat
+          ? "split the records first, and join behind it: `train = concat(parts[0], parts[0] |> map(f)) |> …`"
+          : "split the records first, and repeat behind it: `train = parts[0] |> repeat(2) |> …`"};
 }
 
 /// What two streams that are chosen from the same one have in common, if they surely do.
@@ -160,10 +207,7 @@ std::optional<Overlap> overlap(const ExprView& one, const ExprView& other, const
   const bool are_parts = is_part(one) && is_part(other);
   if (are_parts &&
       are_equal(cx.at(*input_of(one, cx.program)), cx.at(*input_of(other, cx.program)), data, cx.program)) {
-    const auto mixer = mixer_of(*from, data, cx.program);
-    if (!mixer) return std::nullopt;
-    return Overlap{"its parts exchange records from epoch to epoch",
-                   behind_lets(cx.at(*input_of(one, cx.program)), data, cx.program), mixer};
+    return overlap_of_parts(behind_lets(cx.at(*input_of(one, cx.program)), data, cx.program), *from, data, cx);
   }
   if (is_part(one) || is_part(other)) return Overlap{"they are chosen from the same records, each by itself"};
   const Records first = library::info(stage_of(one)).records, second = library::info(stage_of(other)).records;
@@ -187,52 +231,6 @@ std::optional<Overlap> overlap(const ExprView& one, const ExprView& other, const
   return Overlap{"`take` reaches beyond what `skip` leaves out"};
 }
 
-/// How many records a stream has, where that is written, or where an experiment gives it.
-struct Counter {
-  Context& cx;
-  const DataObject& data;
-  const Experiment* experiment;  ///< null: what is written for all of them
-  std::set<std::string> hparams;
-
-  std::optional<HostValue> value(const ExprView& expr) {
-    note(expr);
-    const ExprView written = behind_lets(expr, data, cx.program);
-    if (experiment == nullptr) return evaluate(written, cx.program);
-    const Wired wired = wire(written, data.object, experiment->data_arguments, *experiment, cx.program);
-    hparams.insert(wired.hparams.begin(), wired.hparams.end());
-    return evaluate(wired.expr, cx.program);
-  }
-  std::optional<int64_t> number(const ExprView& expr) {
-    const auto found = value(expr);
-    return found && found->kind == HostValue::Kind::Int ? std::optional(found->whole) : std::nullopt;
-  }
-
-  void note(const ExprView& expr) {
-    if (const auto* hparam = expr.get<node::Hparam>()) hparams.insert(hparam->name);
-    for_each_child(expr, [&](ExprId child) { note(cx.at(child)); });
-  }
-
-  std::optional<int64_t> of(const ExprView& expr) {
-    const ExprView& stream = behind_lets(expr, data, cx.program);
-    if (const auto* map = stream.get<node::MapStage>()) return of(cx.at(map->stream));
-    const auto* stage = stream.get<node::Op>();
-    if (stage == nullptr || stage->args.empty()) return std::nullopt;
-    const auto arg = [&](size_t i) { return cx.at(stage->args[i]); };
-    const Records records = library::info(stage->op).records;
-    if (records == Records::Counted) return number(arg(0));
-    if (records == Records::Same || records == Records::Mixed) return of(arg(0));
-    if (records != Records::First && records != Records::Rest && records != Records::Windows) return std::nullopt;
-    const auto all = of(arg(0));
-    const auto count = stage->args.size() > 1 ? number(arg(1)) : std::nullopt;
-    if (!all || !count) return std::nullopt;
-    if (records == Records::First) return std::min(*all, *count);
-    if (records == Records::Rest) return std::max<int64_t>(0, *all - *count);
-    const auto stride = stage->args.size() > 2 ? number(arg(2)) : std::nullopt;
-    if (!stride || *stride < 1) return std::nullopt;
-    return *all < *count ? 0 : (*all - *count) / *stride + 1;
-  }
-};
-
 std::optional<Overlap> overlap(const std::vector<ExprView>& trained, const std::vector<ExprView>& measured,
                                const DataObject& data, const Context& cx) {
   for (const ExprView& one : trained) {
@@ -254,55 +252,6 @@ bool are_made_alike(const ExprView& one, const ExprView& other, const DataObject
   return stage_of(left) == stage_of(right);
 }
 
-void check_split(Context& cx, const node::Op& split, const DataObject& data, const Experiment* experiment) {
-  if (split.args.size() < 2) return;
-  const ExprView written = cx.at(split.args[1]);
-  const auto* parts = written.get<node::List>();
-  if (parts == nullptr) return;
-  const auto is_told = [&](diagnostics::Code code) { return is_reported(cx, code, written.span); };
-  if (is_told(diagnostics::Code::E0510) || is_told(diagnostics::Code::W0512)) return;
-  Counter counter{cx, data, experiment, {}};
-  const auto records = counter.of(cx.at(split.args[0]));
-  int64_t wanted = 0;
-  double share = 0;
-  for (const ExprId id : parts->elements) {
-    const ExprView& part = cx.at(id);
-    if (part.type.kind == Kind::Float) {
-      const auto value = counter.value(part);
-      if (!value) return;
-      share += value->real;
-      continue;
-    }
-    if (part.type.kind != Kind::Int) return;
-    const auto count = counter.number(part);
-    if (!count) return;
-    wanted += *count;
-  }
-  const size_t count = parts->elements.size();
-  // Thirds are written as 0.333.
-  const auto percent = std::lround(share * 100);
-  if (share > 0 && percent < 100 && count > 1)
-    return cx.report(diag::left_records(written.span, std::to_string(percent) + " % of the records")
-                         .help("shares that add up to 1 take all; what is left out on purpose is a part of its own"));
-  if (wanted == 100 && count > 1 && records && *records > wanted)
-    return cx.report(diag::left_records(written.span, "100 of " + std::to_string(*records) + " records")
-                         .help("whole numbers are records, and shares are fractions: `split([0.8, 0.2])`"));
-  if (!records || wanted <= *records) return;
-  diagnostics::Diagnostic diagnostic =
-      diag::split_too_large(written.span, std::to_string(wanted), std::to_string(*records));
-  for (const std::string& name : counter.hparams) {
-    if (const Hparam* hparam = cx.program.find_hparam(name))
-      diagnostic.note("`{}` is {} unless it is set", name, cx.source_text(cx.at(hparam->initial).span));
-  }
-  cx.report(std::move(diagnostic));
-}
-
-void find_splits(Context& cx, const ExprView& expr, const DataObject& data, const Experiment* experiment) {
-  const auto* op = expr.get<node::Op>();
-  if (op != nullptr && op->op == library::Id::SplitStream) check_split(cx, *op, data, experiment);
-  for_each_child(expr, [&](ExprId child) { find_splits(cx, cx.at(child), data, experiment); });
-}
-
 /// Whether a stage that the records of a stream come through is told to want them in another order.
 bool is_order_told(const ExprView& expr, const DataObject& data, const Context& cx) {
   const ExprView& stream = behind_lets(expr, data, cx.program);
@@ -311,18 +260,17 @@ bool is_order_told(const ExprView& expr, const DataObject& data, const Context& 
   return input && is_order_told(cx.at(*input), data, cx);
 }
 
-/// What is mixed in front of a split is one mistake, there, whichever of its parts are measured.
+/// What is mixed or copied in front of a split is one mistake, there, whichever of its parts are measured.
 struct MixedSplit {
   Overlap overlap;
   std::string streams;
 };
 
 void report_mixed(const MixedSplit& one, Context& cx) {
-  cx.report(
-      diag::shared_records(stage_span(cx, *one.overlap.split), one.streams, "train")
-          .label(stage_span(cx, *one.overlap.mixer), "mixes anew in each epoch")
-          .note("{}", one.overlap.why)
-          .help("split the records in their own order, and mix behind it: `train = parts[0] |> shuffle(1) |> …`"));
+  cx.report(diag::shared_records(stage_span(cx, *one.overlap.split), one.streams, "train")
+                .label(stage_span(cx, *one.overlap.stage), "{}", one.overlap.does)
+                .note("{}", one.overlap.why)
+                .help("{}", one.overlap.cure));
 }
 
 }  // namespace
@@ -365,6 +313,31 @@ void check_same_records(Context& cx, const DataObject& data) {
     }
   }
   for (const auto& [split, one] : mixed) report_mixed(one, cx);
+}
+
+void check_given_records(Context& cx, const DataObject& data, const Experiment& experiment) {
+  const auto source_of = [&](const StreamDecl& stream) -> std::optional<ExprView> {
+    if (stream.value.type.is_error()) return std::nullopt;
+    const std::vector<ExprView> found = origins(stream.value, data, cx.program);
+    return found.empty() || library::info(stage_of(found.front())).records != Records::Filed
+               ? std::nullopt
+               : std::optional(found.front());
+  };
+  const auto train = std::ranges::find(data.streams, kTrainRole, &StreamDecl::role);
+  const auto trained = train != data.streams.end() ? source_of(*train) : std::nullopt;
+  if (!trained) return;
+  const auto given = [&](const ExprView& source) {
+    return wire(source, data.object, experiment.data_arguments, experiment, cx.program).expr;
+  };
+  for (const StreamDecl& stream : data.streams) {
+    const auto measured = stream.role == kValRole || stream.role == kTestRole ? source_of(stream) : std::nullopt;
+    if (!measured || is_reported(cx, diagnostics::Code::W0504, stream.value.span)) continue;
+    if (!are_equal(given(*trained), given(*measured), data, cx.program)) continue;
+    const std::string name = stream.role + (stream.name.empty() ? "" : "." + stream.name);
+    cx.report(diag::same_records(stream.value.span, name, "train")
+                  .label(train->value.span, "trained on here")
+                  .note("experiment `{}` gives both the same files", experiment.name));
+  }
 }
 
 namespace {
@@ -482,11 +455,6 @@ void check_known_records(Context& cx, const DataObject& data) {
       break;
     }
   }
-}
-
-void check_splits(Context& cx, const DataObject& data, const Experiment* experiment) {
-  for (const Member& member : data.object.members) find_splits(cx, member.value, data, experiment);
-  for (const StreamDecl& stream : data.streams) find_splits(cx, stream.value, data, experiment);
 }
 
 }  // namespace ltr::check

@@ -21,10 +21,13 @@ std::string column_of(const ExprView& expr, const Program& program) {
   return column.type.kind == Kind::FieldFacts ? column.type.fields[0].name : "";
 }
 
-/// The sides of a difference or quotient of numbers, or null.
-const node::Host* sides_of(const ExprView& expr, host::Op op, const Program& program) {
-  const auto* host = without_conversion(expr, program).get<node::Host>();
-  return host != nullptr && host->op == op && host->args.size() == 2 ? host : nullptr;
+/// The sides of a difference or quotient, of numbers or, of windows, of tensors; empty if it is none.
+ExprIds sides_of(const ExprView& expr, host::Op op, library::Id of_tensors, const Program& program) {
+  const ExprView written = without_conversion(expr, program);
+  const auto* host = written.get<node::Host>();
+  const auto* tensors = written.get<node::Op>();
+  if (host != nullptr && host->op == op && host->args.size() == 2) return host->args;
+  return tensors != nullptr && tensors->op == of_tensors && tensors->args.size() == 2 ? tensors->args : ExprIds{};
 }
 
 }  // namespace
@@ -33,11 +36,11 @@ void check_scales(Context& cx, const DataObject& data) {
   const Program& program = cx.program;
   for (const FnId id : data.object.fns) {
     for_each_expr(program.fns[id].body, program, [&](const ExprView& expr) {
-      const node::Host* quotient = sides_of(expr, host::Op::Div, program);
-      const node::Host* moved =
-          quotient != nullptr ? sides_of(program.exprs[quotient->args[0]], host::Op::Sub, program) : nullptr;
-      if (moved == nullptr) return;
-      const ExprView &from = program.exprs[moved->args[1]], &by = program.exprs[quotient->args[1]];
+      const ExprIds quotient = sides_of(expr, host::Op::Div, library::Id::Div, program);
+      const ExprIds moved =
+          quotient.empty() ? ExprIds{} : sides_of(program.exprs[quotient[0]], host::Op::Sub, library::Id::Sub, program);
+      if (moved.empty()) return;
+      const ExprView &from = program.exprs[moved[1]], &by = program.exprs[quotient[1]];
       const std::string first = column_of(from, program), second = column_of(by, program);
       if (first.empty() || second.empty() || first == second) return;
       cx.report(diag::mixed_scale(by.span, first, second)

@@ -26,11 +26,13 @@ struct Drawn {
 /// What a value is made of.
 struct Origin {
   std::set<std::string> fields;
+  std::set<std::string> noisy;  ///< those that random numbers may have gone into
   std::set<Drawn> draws;
   bool is_all = false;  ///< of the record as a whole
 
   void add(const Origin& other) {
     fields.insert(other.fields.begin(), other.fields.end());
+    noisy.insert(other.noisy.begin(), other.noisy.end());
     draws.insert(other.draws.begin(), other.draws.end());
     is_all = is_all || other.is_all;
   }
@@ -40,6 +42,29 @@ struct Origin {
 Id pair_of(Id one) { return library::find(library::Space::Values, std::string(library::info(one).name) + "_pair"); }
 bool is_pair(Id id) { return library::is_augmentation(id) && library::info(id).name.ends_with("_pair"); }
 bool draws(Id id) { return library::info(id).always_draws(); }
+
+/// Whether values lie in it beside each other, each as it was.
+bool joins(const ExprView& expr) {
+  const auto* op = expr.get<node::Op>();
+  return expr.is<node::List>() || expr.is<node::Tuple>() ||
+         (op != nullptr && (op->op == Id::Stack || op->op == Id::Cat));
+}
+
+/// The fields that a function reads of a record that it is given; nothing if it does something else with it.
+std::optional<std::set<std::string>> fields_read(const Fn& fn, LocalId param, const Program& program) {
+  std::set<std::string> fields;
+  size_t uses = 0, reads = 0;
+  for_each_expr(fn.body, program, [&](const ExprView& expr) {
+    const auto* local = expr.get<node::Local>();
+    if (local != nullptr && local->local == param) ++uses;
+    const auto* field = expr.get<node::RecordField>();
+    const auto* record = field != nullptr ? program.exprs[field->record].get<node::Local>() : nullptr;
+    if (record == nullptr || record->local != param) return;
+    ++reads;
+    fields.insert(field->name);
+  });
+  return uses == reads ? std::optional(std::move(fields)) : std::nullopt;
+}
 
 /// What the code of a map makes of a record.
 class MapFlow {
@@ -64,13 +89,18 @@ class MapFlow {
       origin.fields.insert(field->name);
       return origin;
     }
+    if (const auto* call = expr.get<node::CallFn>()) {
+      for (size_t i = 0; i < call->args.size(); ++i) origin.add(of_argument(*call, i));
+    } else {
+      for_each_child(expr, [&](ExprId child) { origin.add(of(child)); });
+    }
     const auto* part = expr.get<node::TupleElement>();
     const auto* op = expr.get<node::Op>();
     if (part != nullptr && pair_call(part->tuple) != nullptr) return of_part(part->tuple, size_t(part->index));
     if (op != nullptr && is_pair(op->op)) origin.draws.insert({expr.span, 1});
     if (op != nullptr && draws(op->op)) origin.draws.insert({expr.span, 0});
     if (drawn_in(expr) != Id::None) origin.draws.insert({expr.span, 0});
-    for_each_child(expr, [&](ExprId child) { origin.add(of(child)); });
+    if (!origin.draws.empty() && !joins(expr)) origin.noisy = origin.fields;
     return origin;
   }
 
@@ -105,12 +135,24 @@ class MapFlow {
     return op != nullptr && is_pair(op->op) && op->args.size() >= 2 ? op : nullptr;
   }
 
+  /// Of a record that a function is given only what it reads goes on.
+  Origin of_argument(const node::CallFn& call, size_t index) const {
+    const auto* local = program_.exprs[call.args[index]].get<node::Local>();
+    const bool is_record = local != nullptr && local->local < fn_.param_count && locals_[local->local].is_all;
+    auto fields = is_record ? fields_read(program_.fns[call.fn], LocalId(index), program_) : std::nullopt;
+    if (!fields) return of(call.args[index]);
+    Origin origin;
+    origin.fields = std::move(*fields);
+    return origin;
+  }
+
   /// Each of a pair is made of the one that was given in its place.
   Origin of_part(ExprId pair, size_t index) const {
     const node::Op& call = *pair_call(pair);
     Origin origin = of(call.args[index]);
     origin.draws.insert({program_.exprs[pair].span, index});
     for (size_t i = 2; i < call.args.size(); ++i) origin.add(of(call.args[i]));
+    origin.noisy = origin.fields;
     return origin;
   }
 
@@ -163,11 +205,12 @@ std::optional<std::pair<Span, Id>> noise_in(FnId map, const Program& program) {
   for (size_t i = 0; i < results.size(); ++i) {
     const Origin& noisy = results[i];
     if (noisy.is_all || noisy.draws.empty() || noisy.fields.empty()) continue;
+    const std::set<std::string>& fields = noisy.noisy.empty() ? noisy.fields : noisy.noisy;
     bool is_kept = false;
     for (size_t k = 0; k < results.size(); ++k) {
       if (k == i) continue;
       is_kept = is_kept || results[k].is_all;
-      for (const std::string& field : noisy.fields) is_kept = is_kept || results[k].fields.contains(field);
+      for (const std::string& field : fields) is_kept = is_kept || results[k].fields.contains(field);
       for (const Drawn& drawn : noisy.draws) is_kept = is_kept || results[k].draws.contains(drawn);
     }
     const Span place = noisy.draws.begin()->call;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "dsl/check/library/shape_rules/rules.h"
+#include "dsl/check/scope/reported.h"
 
 namespace ltr::check {
 
@@ -110,6 +111,31 @@ void check_axes_stay(const std::vector<Dim>& before, const std::vector<Dim>& aft
   }
 }
 
+/// W0308 of sizes that are numbers, which say less: the channels of `[B, 5, 8, 8]` as the last axis of `reshape(-1, 5)` or of
+/// `reshape(B, 64, 5)`. A size that the last axes make together may be theirs.
+void check_channels_stay(const std::vector<Dim>& before, const std::vector<Dim>& after, bool is_rest,
+                         const CallSite& site) {
+  Context& cx = site.scope.cx;
+  const auto size = after.back().size.constant();
+  if (!size || *size < 2 || cx.graph.modules[site.scope.module].is_library) return;
+  const auto is_it = [&](const Dim& dim) { return dim.size.constant() == size; };
+  const auto place = std::ranges::find_if(before, is_it);
+  if (before.size() < 2 || place == before.end() || std::ranges::count_if(before, is_it) != 1) return;
+  for (size_t i = 0; i < before.size(); ++i) {
+    if (product(before, i, before.size(), cx) == after.back().size) return;
+  }
+  const auto axis = size_t(place - before.begin());
+  const bool is_list = after.size() == 2 && is_rest;
+  const bool is_of_places = after.size() == 3 && axis == 1 && before[0].size == after[0].size &&
+                            after[1].size == product(before, 2, before.size(), cx);
+  if (!is_list && !is_of_places) return;
+  if (is_reported(cx, diagnostics::Code::W0308, site.span)) return;
+  std::string order;
+  for (size_t i = 0; i < before.size(); ++i) order += i == axis ? "" : std::to_string(i) + ", ";
+  cx.report(diag::axis_cut(site.span, cx.text(place->size))
+                .help("`.permute({}{}).reshape(…)` moves that axis behind the others first", order, axis));
+}
+
 }  // namespace
 
 Expr rule_numel(const FnInfo& op, CallSite& site) {
@@ -161,6 +187,7 @@ Expr rule_reshape(const FnInfo& op, CallSite& site) {
     return error_at(site.span);
   }
   if (!is_open) check_axes_stay(type_before.dims, dims, site);
+  if (!is_open && !dims.empty()) check_channels_stay(type_before.dims, dims, inferred == 0, site);
   return typed_call(op, Type::tensor(type_before.element, std::move(dims)), site, {std::move(tensor), std::move(list)});
 }
 

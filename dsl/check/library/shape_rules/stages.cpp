@@ -6,6 +6,7 @@
 #include "dsl/check/expressions/origins.h"
 #include "dsl/check/library/library_call.h"
 #include "dsl/check/library/shape_rules/streams.h"
+#include "dsl/check/scope/reported.h"
 #include "dsl/diagnostics/suggest.h"
 #include "runtime/tables/ranges.h"
 
@@ -130,7 +131,9 @@ FnInfo* map_function(const Given& given, const Type& stream, bool is_numbered, C
       return nullptr;
     }
   }
-  return fits_record(*fn, record, given.span, scope) ? fn : nullptr;
+  if (fits_record(*fn, record, given.span, scope)) return fn;
+  if (fn->ast != nullptr) withdraw_uses(*fn, {fn->params[0].name}, cx, true);
+  return nullptr;
 }
 
 }  // namespace
