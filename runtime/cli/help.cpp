@@ -80,8 +80,8 @@ Str help_text(const Program& program, const CommandLine& line, const std::vector
     if (!info.belongs_to(line.verb)) continue;
     // A word behind one that may have none would name an experiment.
     const Str argument = info.argument;
-    const Str left = fmt::format("--{}{}", info.name,
-                                 info.is_optional() ? fmt::format("[={}", argument.substr(1)) : " " + argument);
+    const Str left =
+        fmt::format("--{}{}", info.name, info.is_optional() ? fmt::format("[={}", argument.substr(1)) : " " + argument);
     out += fmt::format("  {:<22} {}{}\n", left, info.doc, info.is_served() ? "" : " (not in this version)");
   }
   out += hparam_text(program, hparams);

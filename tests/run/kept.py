@@ -278,8 +278,10 @@ with scratch() as name:
     unlisted(program, folder / "unlisted")
     refused(program, folder / "refused")
     quiet = run(program, "test", "plain", "--out", folder / "refused")
-    file.write_text(PROGRAM + "const unused = 1\n")
-    result = run(build(file, folder), "test", "plain", "--out", folder / "refused")
-    check("weights of another program are said to be", "the program changed since" in result.stderr
-          and "the program changed" not in quiet.text, result.text)
+    check("weights of the same program are not said to be of another", "the program changed" not in quiet.text, quiet.text)
+    for text, is_another in ((PROGRAM + "const unused = 1\n", False), (PROGRAM.replace("0.2 * s.i", "0.3 * s.i"), True)):
+        file.write_text(text)
+        result = run(build(file, folder), "test", "plain", "--out", folder / "refused")
+        check("those of a program that computes otherwise are", result.returncode == 0
+              and ("the program changed since" in result.stderr) == is_another, result.text)
 finish()

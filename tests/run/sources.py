@@ -161,8 +161,7 @@ def archives(folder):
     check("null of an option is none", wide.rows() == [(6, 7), (2, 3), (6, 7)], wide.run().text)
     write(wide, "a.tar", ("a", {"v.npy": npy("<f8", "(2,)", struct.pack("<2d", 1, 2))})).refuses(
         "an array of more digits", "R3003", "a.tar:a", "the field v_npy: it holds f64, of which float would lose some")
-    write(wide, "a.tar", ("a", {"v.npy": floats, "n.json": b'"x"'})).refuses(
-        "a text that is no number", "R3003", 'a.tar:a: the field n_json is "x", but float is wanted')
+    write(wide, "a.tar", ("a", {"v.npy": floats, "n.json": b'"x"'})).refuses("a text that is no number", "R3003", 'a.tar:a: the field n_json is "x", but float is wanted')
     whole = (write(case, "a.tar", ("k/a", sample), ("k/b", sample)).folder / "a.tar").read_bytes()
     case.write("a.tar", whole[:2000]).refuses("an archive that is cut off", "R3003", "a.tar", "ends early")
     case.write("a.tar", whole[:6144]).refuses("one that is cut off between files", "R3003", "a.tar", "ends early")
