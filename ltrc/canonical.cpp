@@ -48,7 +48,7 @@ class Expressions {
   std::string text(const Op& op) {
     switch (op.kind) {
       case OpKind::MakeValue: return made_value(op);
-      case OpKind::MakeCall: return op.name + named(op, op.texts("names"), 0);
+      case OpKind::MakeCall: return called(op) + named(op, op.texts("names"), 0);
       case OpKind::Setting:
       case OpKind::Convert: return text(op.operands[0]);
       case OpKind::DeclareHparam: {
@@ -96,7 +96,7 @@ class Expressions {
     if (op.kind == OpKind::CallOp) return fmt::format("{}({})", library::info(op.function).name, list(op.operands, 0));
     const std::string name(op.info().name);
     if (op.name.empty()) return fmt::format("{}({})", name, list(op.operands, 0));
-    return fmt::format("{}({}; {})", name, op.name, list(op.operands, 0));
+    return fmt::format("{}({}; {})", name, called(op), list(op.operands, 0));
   }
 
   std::string list(const std::vector<ValueId>& values, size_t from) {
@@ -113,6 +113,9 @@ class Expressions {
   }
 
  private:
+  /// What an op calls or names: a function of the program is code, as a schedule or what a `filter` asks.
+  std::string called(const Op& op) { return code_.is_function(op.name) ? code_.label_of(op.name) : op.name; }
+
   void collect(const ir::Region& region) {
     for (const Op& op : region.ops) {
       for (const ValueId result : op.results) made_by_[result] = &op;

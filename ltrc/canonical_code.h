@@ -14,6 +14,7 @@ class CanonicalCode {
  public:
   explicit CanonicalCode(const ir::Module& module) : module_(module) {}
 
+  bool is_function(const std::string& name) const { return module_.find(name) != nullptr; }
   /// The number of a function of the program; it is printed when `take` comes to it.
   std::string label_of(const std::string& function);
   std::string label_of_object(const std::string& object);

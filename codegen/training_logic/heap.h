@@ -63,12 +63,19 @@ struct Owner {
   std::optional<Span> stepped;     ///< where a manual step does the latter
   std::optional<Span> maximize;    ///< where it is told to make losses large
   std::optional<Span> prepared;    ///< where one clears or clips its gradients
-  bool is_contested =
-      false;  ///< another one owns some of its weights too, which is said, or of a list that stand for them
+  bool is_contested = false;       ///< another one owns some of its weights too, or of a list what stands for them
 };
 
 /// The objects that constructors made. A list of blocks counts as one block that stands for all.
 struct Heap {
+  /// Whether one of those that no optimizer owns is meant by `test`, which is given it as a use of its own.
+  template <class Test>
+  bool any_unowned(const Test& test) const {
+    for (WeightId id = 0; id < weights.size(); ++id) {
+      if (weights[id].owner == 0 && test(WeightUse{.weight = id, .scope = {}, .span = {}})) return true;
+    }
+    return false;
+  }
   std::vector<Object> objects;
   std::vector<Weight> weights;
   std::unordered_map<Scope, WeightId, Scope::Hash> weight_at;  ///< by its first place

@@ -71,21 +71,15 @@ std::vector<Stage> stages_of(const check::node::Call& call, const check::Program
   return stages;
 }
 
-/// Whether what lies there has no optimizer, which E0404 says.
-bool lies_at_unowned(const std::string& path, const Heap& heap) {
-  for (WeightId id = 0; id < heap.weights.size(); ++id) {
-    if (heap.weights[id].owner == 0 && lies_at(path, {.weight = id, .scope = {}, .span = {}}, heap)) return true;
-  }
-  return false;
-}
-
 /// E0433 of each path or pattern in `value` where no weight lies.
 void check_paths(check::ExprId value, const std::vector<WeightUse>& all, const std::string& model,
                  const check::Program& program, const Heap& heap, Sink& sink) {
   const check::ExprView& expr = program.exprs[value];
   if (const auto* path = expr.get<check::node::StrConst>()) {
     if (std::ranges::any_of(all, [&](const WeightUse& use) { return lies_at(path->text, use, heap); })) return;
-    if (sink.error_count() > 0 && lies_at_unowned(path->text, heap)) return;
+    // What lies there has no optimizer, which E0404 says.
+    const auto lies_there = [&](const WeightUse& use) { return lies_at(path->text, use, heap); };
+    if (sink.error_count() > 0 && heap.any_unowned(lies_there)) return;
     report_unmatched({.span = expr.span, .text = path->text, .of = model, .weights = all, .is_place = true}, nullptr,
                      heap, sink);
     return;

@@ -147,11 +147,7 @@ std::vector<WeightPlace> places_of(const std::string& pattern, const WeightUse& 
 
 /// Whether it means weights that no optimizer owns, which E0404 says.
 bool means_unowned(const Pattern& pattern, const Heap& heap) {
-  for (WeightId id = 0; !pattern.is_init && id < heap.weights.size(); ++id) {
-    const WeightUse use{.weight = id, .scope = {}, .span = {}};
-    if (heap.weights[id].owner == 0 && takes(pattern.text, use, heap)) return true;
-  }
-  return false;
+  return !pattern.is_init && heap.any_unowned([&](const WeightUse& use) { return takes(pattern.text, use, heap); });
 }
 
 }  // namespace

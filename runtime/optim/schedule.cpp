@@ -294,10 +294,14 @@ class OwnSchedule : public Schedule {
   }
 
  private:
-  /// Whether its factors are others where training has twice the updates.
+  /// Whether its factors are others where training has twice the updates, or it has none there.
   bool hangs_on_total() const {
-    for (const int64_t t : {int64_t(0), total_ / 4, total_ / 2, total_ - 1}) {
-      if (t >= 0 && info_.factor(t, total_, call_) != info_.factor(t, 2 * total_, call_)) return true;
+    try {
+      for (const int64_t t : {int64_t(0), total_ / 4, total_ / 2, total_ - 1}) {
+        if (t >= 0 && info_.factor(t, total_, call_) != info_.factor(t, 2 * total_, call_)) return true;
+      }
+    } catch (const Error&) {
+      return true;
     }
     return false;
   }

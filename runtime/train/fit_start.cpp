@@ -301,9 +301,10 @@ void Fit::report_changes(const nlohmann::json& saved) {
   const auto compare = [&](const Str& name, const Str& before, const Str& now) {
     if (before == now) return;
     changes.push_back(fmt::format("{}: {} → {}", name, before, now));
-    ends_otherwise_ = ends_otherwise_ || name == "program" || name.starts_with("callbacks.");
+    ends_otherwise_ = ends_otherwise_ || name.starts_with("callbacks.");
   };
-  if (!computes_alike(saved, request_.program, request_.experiment))
+  ends_otherwise_ = !computes_alike(saved, request_.program, request_.experiment);
+  if (ends_otherwise_)
     compare("program", saved.value("program", "").substr(0, 12), Str(request_.program.source_hash).substr(0, 12));
   compare("seed", std::to_string(saved.value("seed", int64_t(0))), std::to_string(settings_.seed));
   compare("processes", std::to_string(saved.value("world", int64_t(1))), std::to_string(request_.ranks.world()));

@@ -18,13 +18,16 @@ hparam seed: int = 1
 ## Doubles.
 fn double[N](x: float[N, 4]) -> float[N, 4] = x * 2
 
+fn fall(step: int, total: int) -> float = 0.9 ** floor(step / 4)
+
 data Flowers(file: path = "iris.csv", size: int = 16) {
   batch[B] { x: float[B, 4], species: i64[B] }
   fn columns(row: {a: float, b: float, c: float, d: float, species: str}) -> {x: float[4], species: i64} {
     x = stack([row.a, row.b, row.c, row.d])
     return (x = x / 2.0, species = class_of(row.species, ["setosa", "versicolor", "virginica"]))
   }
-  let rows = csv(file) as {a: float, b: float, c: float, d: float, species: str}
+  fn known(row: {a: float, b: float, c: float, d: float, species: str}) -> bool = row.a > 0.0
+  let rows = csv(file) as {a: float, b: float, c: float, d: float, species: str} |> filter(known)
   let parts = rows |> split([0.8, 0.2], seed = 1)
   train = parts[0] |> shuffle(seed) |> map(columns) |> collate(size)
   val = parts[1] |> map(columns) |> collate(size)
@@ -66,7 +69,8 @@ model Classifier(width: int, lr: float) {
   accuracy = Accuracy(3)
   peak = Peak()
   level = Level()
-  optimizer opt = AdamW(net.weights, lr = lr) { clip_norm = 1.0 }
+  optimizer opt = AdamW(net.weights, lr = lr) { clip_norm = 1.0
+    group "*.bias" { schedule = fall } }
   step predict[B](x: float[B, 4]) -> i64[B] = net(x).argmax(1)
   step train[B](x: float[B, 4], species: i64[B]) {
     loss = cross_entropy(net(double(x)), species)
@@ -142,7 +146,9 @@ DIFFERENT = {
     "an optimizer": [("AdamW(", "Adam(")],
     "an argument of the optimizer": [("lr = lr)", "lr = lr, weight_decay = 0.1)")],
     "clipping": [("clip_norm = 1.0", "clip_norm = 2.0")],
-    "no clipping": [(" { clip_norm = 1.0 }", "")],
+    "no clipping": [(" clip_norm = 1.0\n", "\n")],
+    "what a schedule of its own computes": [("0.9 ** floor", "0.8 ** floor")],
+    "what a filter asks": [("row.a > 0.0", "row.a > 0.1")],
     "a schedule": [("clip_norm = 1.0", "clip_norm = 1.0, schedule = cosine(warmup = 10 steps)")],
     "the epochs": [("epochs = 5", "epochs = 6")],
     "the seed of the split": [("seed = 1)", "seed = 2)")],

@@ -73,10 +73,10 @@ std::vector<Drawn> drawn_from(const ExprView& axis, const Context& cx) {
 }
 
 void check_swept_values(Context& cx) {
-  // A copy: what is wired is kept in the program.
-  const std::vector<Experiment> experiments = cx.program.experiments;
-  for (const Experiment& experiment : experiments) {
-    const auto* sweep = experiment.sweep ? experiment.sweep->get<node::Call>() : nullptr;
+  for (size_t i = 0; i < cx.program.experiments.size(); ++i) {
+    if (!cx.program.experiments[i].sweep) continue;
+    const Experiment experiment = cx.program.experiments[i];  // what is wired is kept in the program
+    const auto* sweep = experiment.sweep->get<node::Call>();
     for (const node::NamedArg& axis : sweep != nullptr ? sweep->args : std::vector<node::NamedArg>()) {
       if (cx.program.find_hparam(axis.name) == nullptr) continue;
       for (const Drawn& drawn : ends_of(cx.at(axis.value), cx)) {
