@@ -20,6 +20,11 @@ struct Words {
   int64_t step = 0;  ///< from the first row of a tile to that of the next, for each row of it
 };
 
+/// Where a further part of sums begins, from where their first one does.
+struct SumPart {
+  int64_t left = 0, panel = 0;
+};
+
 /// out[r][c] = Σ over k < depth of left(r, k) · panel[k][c], for the columns of one panel.
 struct PanelProduct {
   Matrix left;
@@ -28,6 +33,9 @@ struct PanelProduct {
   const float* panel = nullptr;  ///< [lines][panel width], zeros behind the last column
   int64_t panel_row = 0;         ///< from one line of the panel to the next, where it lies in a matrix of whole vectors
   int64_t columns = 0;           ///< that there are, at most the width
+  /// Sums over `depth` of each of `part_count` parts, in place of the one at the beginnings. Of `words` where a kernel narrows.
+  const SumPart* parts = nullptr;
+  int64_t part_count = 1;
   float* out = nullptr;
   int64_t out_row = 0;              ///< from one row of `out` to the next
   const float* bias = nullptr;      ///< [columns], added to each row; or null

@@ -56,6 +56,16 @@ TEST_CASE("gradients of products are autograd's") {
            true,
            0,
            3e-5});
+  // Vectors of tiles of one line, of two and of four; lines of one image after another; and what is not of whole vectors.
+  for (const Ints& size : std::vector<Ints>{
+           {3, 9, 31}, {1, 8, 64}, {3, 16, 16}, {5, 8, 15}, {9, 8, 8}, {1, 8, 24}, {1, 26, 40}, {1, 40, 41}}) {
+    compare({fmt::format("conv2d by tiles, [{}]", fmt::join(size, ", ")),
+             {{{size[0], 17, size[1], size[2]}}, {{18, 17, 3, 3}}, {{18}}},
+             [](const Tensors& x) { return conv2d(x[0], x[1], x[2], {1, 1}, {1, 1, 1, 1}, {1, 1}, 1); },
+             true,
+             0,
+             3e-5});
+  }
   compare({"conv2d of small images", {{{23, 3, 5, 4}}, {{4, 3, 2, 3}}, {{4}}}, [](const Tensors& x) {
              return conv2d(x[0], x[1], x[2], {2, 1}, {1, 1, 0, 1}, {1, 1}, 1);
            }});

@@ -10,6 +10,7 @@ namespace {
 
 using kernels::PanelProduct;
 using kernels::ProductKernel;
+using kernels::SumPart;
 
 /// Inputs of a product: of a tile of rows their weights, for all elements of the kernel, stay in the nearest cache.
 constexpr int64_t kLanesDepth = 64;
@@ -180,7 +181,15 @@ class ConvolutionInLanes : public Kernel {
         weight_(std::move(weight)),
         bias_(std::move(bias)),
         out_(std::move(out)),
-        text_(std::move(text)) {}
+        text_(std::move(text)) {
+    const ProductKernel& kernel = *of_.products_by;
+    const int64_t of_element = kernel.narrows() ? ElementTiles::words(kernel, of_.rows, of_.depth) : 1;
+    for (const std::vector<Meeting>& list : of_.meetings) {
+      parts_.emplace_back();
+      for (const Meeting& meeting : list)
+        parts_.back().push_back({meeting.element * of_element, meeting.place * of_.depth * kernel.width});
+    }
+  }
 
   void run(Memory memory, const Part& part) const override {
     const int64_t tile = of_.products_by->rows, tiles = (of_.rows + tile - 1) / tile;
@@ -195,46 +204,56 @@ class ConvolutionInLanes : public Kernel {
     }
   }
   int64_t scratch_bytes() const override {
-    return of_.products_by->rows * places() * of_.products_by->width * int64_t(sizeof(float));
+    const int64_t sums = places() * of_.products_by->width, own = is_spread() ? kLanesDepth * of_.weight.row : 0;
+    return of_.products_by->rows * (sums + own) * int64_t(sizeof(float));
   }
   double products() const override { return of_.products(); }
   Str text() const override { return text_; }
 
  private:
   int64_t places() const { return int64_t(of_.meetings.size()); }
+  /// Whether what a tile of rows reads of the weight lies in pieces so far apart that they would share a few lines of the cache.
+  bool is_spread() const { return of_.weight.column > of_.weight.row && !of_.products_by->narrows(); }
 
   /// sums [row][place][sample]
   void multiply(Memory memory, int64_t row, int64_t rows, int64_t first, float* sums) const {
     const ProductKernel& kernel = *of_.products_by;
     const int64_t width = kernel.width, lines = kernel.lines(of_.depth);
-    const int64_t of_element = ElementTiles::words(kernel, of_.rows, of_.depth);
     const float* const lanes = floats(memory, lanes_) + first * of_.depth * of_.images;
+    float* const own = sums + kernel.rows * places() * width;
     PanelProduct product;
-    product.left.row = of_.weight.row;
-    product.left.column = of_.weight.column;
     product.rows = rows;
     product.columns = std::min(width, of_.samples - first);
     product.out_row = places() * width;
     for (int64_t from = 0; from < of_.depth; from += kLanesDepth) {
       product.depth = std::min(kLanesDepth, of_.depth - from);
-      const float* const weight = floats(memory, weight_) + row * of_.weight.row + from * of_.weight.column;
+      product.adds = from > 0;
+      if (kernel.narrows()) {
+        product.words = {floats(memory, weight_) + row * lines + kernel.lines(from) * kernel.rows, 1, kernel.rows,
+                         lines};
+      } else {
+        product.left = {floats(memory, weight_) + row * of_.weight.row + from * of_.weight.column, of_.weight.row,
+                        of_.weight.column};
+        if (is_spread()) product.left = gathered(product, own);
+      }
       for (int64_t place = 0; place < places(); ++place) {
+        const auto& parts = parts_[size_t(place)];
+        if (parts.empty()) continue;
+        product.parts = parts.data();
+        product.part_count = int64_t(parts.size());
+        product.panel = lanes + from * width;
         product.out = sums + place * width;
-        product.adds = from > 0;
-        for (const Meeting& meeting : of_.meetings[size_t(place)]) {
-          if (kernel.narrows()) {
-            product.words = {
-                floats(memory, weight_) + meeting.element * of_element + row * lines + kernel.lines(from) * kernel.rows,
-                1, kernel.rows, lines};
-          } else {
-            product.left.at = weight + meeting.element;
-          }
-          product.panel = lanes + (meeting.place * of_.depth + from) * width;
-          kernel.multiply(product);
-          product.adds = true;
-        }
+        kernel.multiply(product);
       }
     }
+  }
+
+  /// The left side of `product`, line by line side by side.
+  kernels::Matrix gathered(const PanelProduct& product, float* to) const {
+    const int64_t line = product.rows * of_.weight.row;
+    for (int64_t k = 0; k < product.depth; ++k)
+      std::memcpy(to + k * line, product.left.at + k * of_.weight.column, size_t(line) * sizeof(float));
+    return {to, of_.weight.row, line};
   }
 
   void write(Memory memory, int64_t row, int64_t rows, int64_t first, float* sums) const {
@@ -253,9 +272,16 @@ class ConvolutionInLanes : public Kernel {
   }
 
   Places of_;
+  std::vector<std::vector<SumPart>> parts_;  ///< for each place of the result
   Layout lanes_, weight_, bias_, out_;
   Str text_;
 };
+
+/// Has the lines of `count` numbers brought near, which are written later: pieces of rows that are far apart are not foreseen by caches.
+void expect(float* at, int64_t count) {
+  constexpr int64_t kCacheLine = 16;
+  for (int64_t i = 0; i < count; i += kCacheLine) __builtin_prefetch(at + i, 1);
+}
 
 /// The gradient of the weight: each thread its own outputs.
 class WeightGradientInLanes : public Kernel {
@@ -263,14 +289,13 @@ class WeightGradientInLanes : public Kernel {
   /// `gradient`: samples side by side; `x`: channels side by side.
   WeightGradientInLanes(const Geometry& geometry, Layout gradient, Layout x, Layout out)
       : of_(geometry), gradient_(std::move(gradient)), x_(std::move(x)), out_(std::move(out)) {
-    // By places of the image, each of which is read once.
+    const int64_t width = of_.products_by->width, panels = of_.products_by->panels(of_.inputs);
     const auto met = meetings(of_, true);
-    is_met_.resize(size_t(kernel()));
+    parts_.resize(size_t(kernel()));
     for (size_t in = 0; in < met.size(); ++in) {
-      for (const Meeting& meeting : met[in]) {
-        pairs_.push_back({int64_t(in), meeting.place, meeting.element, !is_met_[size_t(meeting.element)]});
-        is_met_[size_t(meeting.element)] = true;
-      }
+      for (const Meeting& meeting : met[in])
+        parts_[size_t(meeting.element)].push_back(
+            {meeting.place * of_.outputs * width, int64_t(in) * panels * of_.samples * width});
     }
   }
 
@@ -282,10 +307,12 @@ class WeightGradientInLanes : public Kernel {
       const int64_t rows = std::min(tile, of_.outputs - row);
       for (int64_t panel = 0; panel < of_.products_by->panels(of_.inputs); ++panel) {
         const int64_t channel = panel * width, columns = std::min(width, of_.inputs - channel);
+        float* const to = floats(memory, out_) + (row * of_.inputs + channel) * kernel();
+        for (int64_t r = 0; r < rows; ++r) expect(to + r * of_.inputs * kernel(), columns * kernel());
         sum(memory, row, rows, panel, columns, sums);
         for (int64_t r = 0; r < rows; ++r) {
-          of_.products_by->turn(sums + r * width, tile * width, kernel(), columns,
-                                floats(memory, out_) + ((row + r) * of_.inputs + channel) * kernel(), kernel());
+          of_.products_by->turn(sums + r * width, tile * width, kernel(), columns, to + r * of_.inputs * kernel(),
+                                kernel());
         }
       }
     }
@@ -294,24 +321,39 @@ class WeightGradientInLanes : public Kernel {
     return kernel() * of_.products_by->rows * of_.products_by->width * int64_t(sizeof(float));
   }
   double products() const override {
-    return double(pairs_.size()) * double(of_.samples) * double(of_.inputs) * double(of_.outputs);
+    double pairs = 0;
+    for (const auto& parts : parts_) pairs += double(parts.size());
+    return pairs * double(of_.samples) * double(of_.inputs) * double(of_.outputs);
   }
   Str text() const override { return of_.text() + " convolution, by weight, samples side by side"; }
 
  private:
-  struct Pair {
-    int64_t in, out, element;
-    bool is_first;  ///< of its element
-  };
   int64_t kernel() const { return of_.y.kernel * of_.x.kernel; }
+
+  /// All of an element at once, or what rounds its left side part by part.
+  void multiply(PanelProduct& product, const std::vector<SumPart>& parts) const {
+    const ProductKernel& kernel = *of_.products_by;
+    if (parts.empty() && !product.adds) {
+      for (int64_t row = 0; row < product.rows; ++row)
+        std::fill_n(product.out + row * kernel.width, kernel.width, 0.0F);
+    } else if (!kernel.narrows()) {
+      product.parts = parts.data();
+      product.part_count = int64_t(parts.size());
+      if (!parts.empty()) kernel.multiply(product);
+    } else {
+      const float *const left = product.left.at, *const panel = product.panel;
+      for (const SumPart& part : parts) {
+        product.left.at = left + part.left;
+        product.panel = panel + part.panel;
+        kernel.multiply(product);
+        product.adds = true;
+      }
+    }
+  }
 
   /// sums[element][row][channel of the panel]
   void sum(Memory memory, int64_t row, int64_t rows, int64_t panel, int64_t columns, float* sums) const {
     const int64_t tile = of_.products_by->rows, width = of_.products_by->width;
-    const int64_t panels = of_.products_by->panels(of_.inputs);
-    for (int64_t element = 0; element < kernel(); ++element) {
-      if (!is_met_[size_t(element)]) std::fill_n(sums + element * tile * width, tile * width, 0.0F);
-    }
     PanelProduct product;
     product.left.row = width;
     product.left.column = 1;
@@ -322,19 +364,18 @@ class WeightGradientInLanes : public Kernel {
       product.depth = std::min(width, of_.samples - first);
       const float* const gradient = floats(memory, gradient_) + first * of_.outputs * of_.places() + row * width;
       const float* const x = floats(memory, x_) + (panel * of_.samples + first) * width;
-      for (const Pair& pair : pairs_) {
-        product.left.at = gradient + pair.out * of_.outputs * width;
-        product.panel = x + pair.in * panels * of_.samples * width;
-        product.out = sums + pair.element * tile * width;
-        product.adds = first > 0 || !pair.is_first;
-        of_.products_by->multiply(product);
+      for (int64_t element = 0; element < kernel(); ++element) {
+        product.left.at = gradient;
+        product.panel = x;
+        product.out = sums + element * tile * width;
+        product.adds = first > 0;
+        multiply(product, parts_[size_t(element)]);
       }
     }
   }
 
   Geometry of_;
-  std::vector<Pair> pairs_;
-  std::vector<bool> is_met_;  ///< for each element of the kernel
+  std::vector<std::vector<SumPart>> parts_;  ///< for each element of the kernel
   Layout gradient_, x_, out_;
 };
 

@@ -9,10 +9,12 @@ namespace ltr::plan {
 
 namespace {
 
+using kernels::Elements;
 using kernels::PanelProduct;
-using kernels::Phases;
+using kernels::Plane;
 using kernels::ProductKernel;
 using kernels::Sums;
+using kernels::TileLines;
 using kernels::WinogradKernel;
 
 const WinogradKernel& tile_kernel(const Geometry& of) {
@@ -20,8 +22,6 @@ const WinogradKernel& tile_kernel(const Geometry& of) {
 }
 
 constexpr int64_t kSums = 16;
-/// Tiles for which images are taken together, so that few panels are part empty.
-constexpr int64_t kTogether = 160;
 
 /// From one sum to the next, of `count` numbers each: where that is a multiple of a page, what is written of all sums at once would be
 /// of the same few lines of the cache.
@@ -29,39 +29,66 @@ int64_t step_of(int64_t count) { return count + 16; }
 
 int64_t rounded(int64_t count, int64_t to) { return (count + to - 1) / to * to; }
 
-/// Tiles of several images, one below the other.
-struct Tiles {
-  int64_t lines = 0, columns = 0;
-  int64_t panel = 0;  ///< its width
-
-  explicit Tiles(const Geometry& of)
-      : lines((of.y.out + 1) / 2), columns((of.x.out + 1) / 2), panel(of.products_by->width) {}
-
-  int64_t pitch() const { return columns + 1; }
-  /// From one image to the next.
-  int64_t image() const { return (lines + 1) * pitch(); }
-  int64_t count(int64_t images) const { return images * image() - pitch(); }
-  /// Of `images` in phases, with what reading whole vectors touches behind them.
-  int64_t phase(int64_t images) const { return images * image() + pitch() + 1 + panel; }
-  int64_t together(int64_t samples) const { return std::clamp<int64_t>(kTogether / image(), 1, samples); }
-};
-
-/// Channels [first, first + count) of `images`, one below the other; `is_first` of as many, or zeros are behind them already.
-void split(const float* from, int64_t step, int64_t images, int64_t count, const Tiles& tiles, kernels::Plane plane,
-           const Phases& to, bool is_first) {
-  const int64_t end = images * tiles.image();
-  for (int64_t c = 0; c < count; ++c) {
-    float* const channel = to.at + c * 4 * to.size;
-    for (int64_t i = 0; i < images; ++i) {
-      plane.at = from + i * step + c * plane.height * plane.width;
-      kernels::winograd_kernel().split(plane, tiles.lines + 1, {channel + i * tiles.image(), to.size, to.pitch});
-    }
-    for (int64_t phase = 0; is_first && phase < 4; ++phase)
-      std::memset(channel + phase * to.size + end, 0, size_t(to.size - end) * sizeof(float));
+/// Of pieces of `tiles` tiles as many as make from `least` tiles on to twice that, so that of whole steps least is empty.
+int64_t pieces(int64_t tiles, int64_t all, int64_t least, int64_t step) {
+  int64_t best = 1;
+  const auto filled = [&](int64_t count) { return double(count * tiles) / double(rounded(count * tiles, step)); };
+  for (int64_t count = 1; count <= all && (count - 1) * tiles < 2 * least; ++count) {
+    const bool is_more = best * tiles < least;
+    if (is_more || (filled(count) > filled(best) && count * tiles <= 2 * least)) best = count;
   }
+  return best;
 }
 
-kernels::Plane input_plane(const Geometry& of) { return {nullptr, of.y.in, of.x.in, of.y.front, of.x.front}; }
+/// The tiles that are taken at a time: those of whole images, or of some lines of one.
+struct Tiles {
+  int64_t columns = 0, all_lines = 0;
+  int64_t images = 1, lines = 0;
+  int64_t step = 0;  ///< what their number is rounded to
+
+  Tiles(const Geometry& of, int64_t least, int64_t to)
+      : columns((of.x.out + 1) / 2), all_lines((of.y.out + 1) / 2), lines(all_lines), step(to) {
+    if (columns * all_lines <= least)
+      images = pieces(columns * all_lines, of.samples, least, step);
+    else
+      lines = pieces(columns, all_lines, least, step);
+  }
+
+  int64_t most() const { return rounded(images * lines * columns, step); }
+  /// Of an element, with what is written behind the last.
+  int64_t size() const { return most() + step; }
+
+  /// Calls `body(sample, images, lines)` for all of the samples [begin, end).
+  template <class Body>
+  void for_each(int64_t begin, int64_t end, const Body& body) const {
+    for (int64_t sample = begin; sample < end; sample += images) {
+      for (int64_t line = 0; line < all_lines; line += lines)
+        body(sample, std::min(images, end - sample), TileLines{line, std::min(lines, all_lines - line), columns});
+    }
+  }
+};
+
+/// Elements of one channel of `images`, `image` apart, zeros behind them up to whole steps.
+template <class Read>
+void read_images(const Read& read, Plane plane, int64_t image, int64_t images, const TileLines& lines, int64_t step,
+                 int64_t elements, const Elements& to) {
+  for (int64_t i = 0; i < images; ++i, plane.at += image) read(plane, lines, {to.at + i * lines.count(), to.size});
+  const int64_t count = images * lines.count();
+  for (int64_t e = 0; e < elements && count % step != 0; ++e)
+    std::fill_n(to.at + e * to.size + count, rounded(count, step) - count, 0.0F);
+}
+
+/// Whether `read` could take each of the images as it lies; all of them are alike in that.
+template <class Read>
+bool all_of_images(Plane plane, int64_t image, int64_t images, const Read& read) {
+  for (int64_t i = 0; i < images; ++i, plane.at += image) {
+    if (!read(plane, i)) return false;
+  }
+  return true;
+}
+
+/// A channel of what a convolution reads.
+Plane input_plane(const Geometry& of, const float* at) { return {at, of.y.in, of.x.in, of.y.front, of.x.front}; }
 
 /// G g Gᵀ of each kernel of [groups · outputs, inputs, 3, 3], for each sum as the tiles of rows that products read; or, of
 /// [groups · inputs, outputs, 3, 3], of each kernel turned around.
@@ -77,52 +104,22 @@ class TileWeight : public Kernel {
 
   /// Each thread its own tiles of rows.
   void run(Memory memory, const Part& part) const override {
-    const ProductKernel& kernel = *of_.products_by;
-    const int64_t tiles = (of_.outputs + kernel.rows - 1) / kernel.rows, of_tile = kernel.rows * of_.inputs;
+    const int64_t of_tile = of_.products_by->rows, tiles = (of_.outputs + of_tile - 1) / of_tile;
     const auto [begin, end] = part.share(of_.groups * tiles);
-    auto* const all = reinterpret_cast<float*>(part.scratch);
     for (int64_t at = begin; at < end; ++at) {
-      const int64_t group = at / tiles, first = at % tiles * kernel.rows;
-      const int64_t rows = std::min(kernel.rows, of_.outputs - first);
-      for (int64_t row = 0; row < rows; ++row) turn(memory, group, first + row, all + row);
-      float* const to = floats(memory, out_) + group * kSums * elements(of_) + first * kernel.lines(of_.inputs);
-      for (int64_t sum = 0; sum < kSums; ++sum)
-        kernel.pack_rows({all + sum * of_tile, 1, kernel.rows}, rows, of_.inputs, to + sum * elements(of_));
+      const int64_t group = at / tiles, row = at % tiles * of_tile;
+      kernels::Kernels kernels{floats(memory, weight_) + group * of_.inputs * of_.outputs * 9, of_.inputs * 9, 9,
+                               false};
+      if (is_turned_) kernels = {kernels.at, 9, of_.outputs * 9, true};
+      kernels.at += row * kernels.row;
+      float* const to = floats(memory, out_) + group * kSums * elements(of_) + row * of_.products_by->lines(of_.inputs);
+      tile_kernel(of_).sum_kernels(kernels, std::min(of_tile, of_.outputs - row), of_.inputs, of_tile,
+                                   {to, elements(of_)});
     }
-  }
-  int64_t scratch_bytes() const override {
-    return (kSums * of_.products_by->rows * of_.inputs + 16) * int64_t(sizeof(float));
   }
   Str text() const override { return "weight of a convolution for tiles"; }
 
  private:
-  /// Row `o`, as a column of tiles [sum][input][row].
-  void turn(Memory memory, int64_t group, int64_t o, float* to) const {
-    const int64_t rows = of_.products_by->rows, step = rows * of_.inputs;
-    const float* kernel =
-        floats(memory, weight_) +
-        (is_turned_ ? group * of_.inputs * of_.outputs + o : (group * of_.outputs + o) * of_.inputs) * 9;
-    for (int64_t c = 0; c < of_.inputs; ++c, kernel += 9 * (is_turned_ ? of_.outputs : 1), to += rows) {
-      float g[9], half[4][3];
-      for (int i = 0; i < 9; ++i) g[i] = kernel[is_turned_ ? 8 - i : i];
-      for (int j = 0; j < 3; ++j) {
-        const float ends = g[j] + g[6 + j];
-        half[0][j] = g[j];
-        half[1][j] = 0.5F * (ends + g[3 + j]);
-        half[2][j] = 0.5F * (ends - g[3 + j]);
-        half[3][j] = g[6 + j];
-      }
-      for (int i = 0; i < 4; ++i) {
-        float* const row = to + 4 * i * step;
-        const float ends = half[i][0] + half[i][2];
-        row[0] = half[i][0];
-        row[step] = 0.5F * (ends + half[i][1]);
-        row[2 * step] = 0.5F * (ends - half[i][1]);
-        row[3 * step] = half[i][2];
-      }
-    }
-  }
-
   Geometry of_;
   Layout weight_;
   bool is_turned_;
@@ -134,7 +131,7 @@ class TileConvolution : public Kernel {
  public:
   TileConvolution(const Geometry& geometry, Layout x, Layout weight, Layout bias, Layout out, const char* name)
       : of_(geometry),
-        tiles_(geometry),
+        tiles_(geometry, std::clamp<int64_t>(kNumbers / geometry.inputs, 64, 256), geometry.products_by->width),
         x_(std::move(x)),
         weight_(std::move(weight)),
         bias_(std::move(bias)),
@@ -143,57 +140,72 @@ class TileConvolution : public Kernel {
 
   void run(Memory memory, const Part& part) const override {
     const auto [begin, end] = part.of(of_.samples);
-    const int64_t together = tiles_.together(of_.samples);
-    for (int64_t sample = begin; sample < end; sample += together) {
-      const int64_t images = std::min(together, end - sample);
-      for (int64_t group = 0; group < of_.groups; ++group) {
-        const bool is_first = group == 0 && (sample == begin || images < together);
-        convolve(memory, part, sample, images, group, is_first);
-      }
-    }
+    tiles_.for_each(begin, end, [&](int64_t sample, int64_t images, const TileLines& lines) {
+      for (int64_t group = 0; group < of_.groups; ++group) convolve(memory, part, sample, images, lines, group);
+    });
   }
   int64_t scratch_bytes() const override {
-    const int64_t phase = tiles_.phase(tiles_.together(of_.samples));
-    const int64_t width = of_.products_by->width;
-    return (4 * phase * (of_.inputs + of_.outputs) +
-            kSums * (step_of(of_.products_by->lines(of_.inputs) * width) + step_of(of_.outputs * width))) *
-           int64_t(sizeof(float));
+    const int64_t read =
+        kSums * (tile_kernel(of_).depth * tiles_.size() + step_of(of_.products_by->lines(of_.inputs) * tiles_.most()));
+    return (read + 4 * tiles_.size() + kSums * step_of(rows() * tiles_.most())) * int64_t(sizeof(float));
   }
   double products() const override { return of_.products(); }
   Str text() const override { return fmt::format("{} {} by tiles", of_.text(), name_); }
 
  private:
-  void convolve(Memory memory, const Part& part, int64_t sample, int64_t images, int64_t group, bool is_first) const {
+  /// Numbers that tiles of all channels have for one sum, so that those for all of them stay in a cache.
+  static constexpr int64_t kNumbers = 8192;
+  /// Outputs at a time: their sums are turned back while they are in a cache.
+  int64_t rows() const { return 2 * of_.products_by->rows; }
+
+  void convolve(Memory memory, const Part& part, int64_t sample, int64_t images, const TileLines& lines,
+                int64_t group) const {
     const ProductKernel& kernel = *of_.products_by;
-    const int64_t width = kernel.width, phase = tiles_.phase(images), places = of_.places();
-    Phases in{reinterpret_cast<float*>(part.scratch), phase, tiles_.pitch()};
-    Phases out{in.at + 4 * phase * of_.inputs, phase, tiles_.pitch()};
-    const Sums read{out.at + 4 * phase * of_.outputs, step_of(kernel.lines(of_.inputs) * width), width};
-    const Sums sums{read.at + kSums * read.step, step_of(of_.outputs * width), width};
-    const int64_t in_step = of_.groups * of_.inputs * of_.image(), out_step = of_.groups * of_.outputs * places;
-    split(floats(memory, x_) + sample * in_step + group * of_.inputs * of_.image(), in_step, images, of_.inputs, tiles_,
-          input_plane(of_), in, is_first);
+    const WinogradKernel& by = tile_kernel(of_);
+    const int64_t width = kernel.width, depth = kernel.lines(of_.inputs), places = of_.places();
+    const int64_t tiles = rounded(images * lines.count(), width), size = tiles_.size();
+    const Elements elements{reinterpret_cast<float*>(part.scratch), size};
+    const Elements done{elements.at + kSums * by.depth * size, size};
+    const Sums read{done.at + 4 * size, step_of(depth * tiles)};
+    const Sums sums{read.at + kSums * read.step, step_of(rows() * tiles)};
+    const float* const x = floats(memory, x_) + (sample * of_.groups + group) * of_.inputs * of_.image();
+    for (int64_t c = 0; c < of_.inputs; c += by.depth) {
+      const int64_t channels = std::min(by.depth, of_.inputs - c), step = of_.groups * of_.inputs * of_.image();
+      const Plane plane = input_plane(of_, x + c * of_.image());
+      const Sums line{read.at + c / by.depth * width, read.step};
+      if (all_of_images(plane, step, images, [&](const Plane& image, int64_t i) {
+            return by.sum_image_lines(image, channels, lines, i * lines.count(), width * depth, line);
+          }))
+        continue;
+      for (int64_t k = 0; k < channels; ++k)
+        read_images(by.read, input_plane(of_, x + (c + k) * of_.image()), step, images, lines, width, kSums,
+                    {elements.at + k * kSums * size, size});
+      for (int64_t first = 0; first < tiles; first += width)
+        by.sum_lines({elements.at + first, size}, channels, width, {line.at + first * depth, line.step});
+    }
     PanelProduct product;
-    product.rows = of_.outputs;
     product.depth = of_.inputs;
-    product.columns = product.out_row = width;
+    product.columns = width;
+    product.out_row = tiles;
     const int64_t of_sum = TileWeight::elements(of_);
     const float* const bias = bias_.root == kNone ? nullptr : floats(memory, bias_) + group * of_.outputs;
-    for (int64_t first = 0; first < tiles_.count(images); first += width) {
-      tile_kernel(of_).read_lines(in, of_.inputs, first, width, read);
+    float* const out = floats(memory, out_) + (sample * of_.groups + group) * of_.outputs * places;
+    for (int64_t row = 0; row < of_.outputs; row += rows()) {
+      product.rows = std::min(rows(), of_.outputs - row);
       for (int64_t sum = 0; sum < kSums; ++sum) {
-        product.words = kernel.tiles(floats(memory, weight_) + (group * kSums + sum) * of_sum, of_.inputs);
-        product.panel = read.at + sum * read.step;
-        product.out = sums.at + sum * sums.step;
-        kernel.multiply(product);
+        const float* const weight = floats(memory, weight_) + (group * kSums + sum) * of_sum + row * depth;
+        product.words = kernel.tiles(weight, of_.inputs);
+        for (int64_t first = 0; first < tiles; first += width) {
+          product.panel = read.at + sum * read.step + first * depth;
+          product.out = sums.at + sum * sums.step + first;
+          kernel.multiply(product);
+        }
       }
-      tile_kernel(of_).write(sums, of_.outputs, first, width, bias, out);
-    }
-    for (int64_t i = 0; i < images; ++i) {
-      float* to = floats(memory, out_) + (sample + i) * out_step + group * of_.outputs * places;
-      for (int64_t o = 0; o < of_.outputs; ++o, to += places) {
-        tile_kernel(of_).join({out.at + o * 4 * phase + i * tiles_.image(), phase, tiles_.pitch()}, of_.y.out,
-                              of_.x.out, to);
+      for (int64_t o = row; o < row + product.rows; ++o) {
+        by.write({sums.at + (o - row) * tiles, sums.step}, tiles, bias == nullptr ? 0.0F : bias[o], done);
+        for (int64_t i = 0; i < images; ++i)
+          by.join({done.at + i * lines.count(), size}, lines, of_.y.out, of_.x.out,
+                  out + (i * of_.groups * of_.outputs + o) * places);
       }
     }
   }
@@ -209,7 +221,9 @@ class TileWeightGradient : public Kernel {
  public:
   TileWeightGradient(const Geometry& geometry, Layout gradient, Layout x, Layout sums, Layout out)
       : of_(geometry),
-        tiles_(geometry),
+        // Enough for products, few enough to stay in caches.
+        tiles_(geometry, std::clamp<int64_t>(16384 / (geometry.inputs + geometry.outputs), 64, 192),
+               tile_kernel(geometry).lanes),
         gradient_(std::move(gradient)),
         x_(std::move(x)),
         sums_(std::move(sums)),
@@ -231,11 +245,8 @@ class TileWeightGradient : public Kernel {
     }
   }
   int64_t scratch_bytes() const override {
-    const int64_t phase = tiles_.phase(tiles_.together(of_.samples));
-    return (4 * phase * (of_.inputs + of_.outputs) +
-            kSums * (step_of(of_.inputs * chunk()) + step_of(of_.outputs * chunk())) +
-            chunk() * of_.products_by->width) *
-           int64_t(sizeof(float));
+    const int64_t sums = step_of(of_.inputs * words()) + step_of(of_.outputs * words());
+    return (kSums * (tiles_.size() + sums) + words() * of_.products_by->width) * int64_t(sizeof(float));
   }
   double products() const override { return of_.products(); }
   Str text() const override { return fmt::format("{} convolution, by weight by tiles", of_.text()); }
@@ -247,52 +258,63 @@ class TileWeightGradient : public Kernel {
     int64_t outputs() const { return output_end - output; }
   };
 
-  /// Tiles at a time: enough for products, few enough to stay in caches.
-  int64_t chunk() const {
-    const int64_t lanes = tile_kernel(of_).lanes, all = tiles_.count(tiles_.together(of_.samples));
-    return rounded(std::min(all, std::clamp<int64_t>(16384 / (of_.inputs + of_.outputs), 64, 192)), lanes);
-  }
+  /// Of the tiles that are taken at a time.
+  int64_t words() const { return of_.products_by->lines(tiles_.most()); }
 
   void sum(Memory memory, const Part& part, int64_t group, const Range& range) const {
-    const int64_t together = tiles_.together(of_.samples), width = of_.products_by->width, most = chunk();
-    const int64_t phase = tiles_.phase(together), places = of_.places();
-    const Phases in{reinterpret_cast<float*>(part.scratch), phase, tiles_.pitch()};
-    const Phases out{in.at + 4 * phase * range.inputs(), phase, tiles_.pitch()};
-    const int64_t words = of_.products_by->lines(most);
-    const Sums read{out.at + 4 * phase * range.outputs(), step_of(range.inputs() * words), words};
-    const Sums spread{read.at + kSums * read.step, step_of(range.outputs() * words), words};
+    const WinogradKernel& by = tile_kernel(of_);
+    const int64_t width = of_.products_by->width, places = of_.places(), lanes = by.lanes;
+    const Elements elements{reinterpret_cast<float*>(part.scratch), tiles_.size()};
+    const Sums read{elements.at + kSums * elements.size, step_of(range.inputs() * words())};
+    const Sums spread{read.at + kSums * read.step, step_of(range.outputs() * words())};
     float* const panel = spread.at + kSums * spread.step;
-    const int64_t in_step = of_.groups * of_.inputs * of_.image(), out_step = of_.groups * of_.outputs * places;
     PanelProduct product;
     product.rows = range.outputs();
     product.panel = panel;
     product.out_row = of_.inputs;
-    for (int64_t sample = 0; sample < of_.samples; sample += together) {
-      const int64_t images = std::min(together, of_.samples - sample), count = tiles_.count(images);
-      const bool is_first = sample == 0 || images < together;
-      split(floats(memory, x_) + sample * in_step + (group * of_.inputs + range.input) * of_.image(), in_step, images,
-            range.inputs(), tiles_, input_plane(of_), in, is_first);
-      split(floats(memory, gradient_) + sample * out_step + (group * of_.outputs + range.output) * places, out_step,
-            images, range.outputs(), tiles_, {nullptr, of_.y.out, of_.x.out}, out, is_first);
-      for (int64_t first = 0; first < count; first += most) {
-        product.depth = std::min(most, rounded(count - first, tile_kernel(of_).lanes));
-        product.adds = sample > 0 || first > 0;
-        tile_kernel(of_).read_rows(in, range.inputs(), first, product.depth, read);
-        tile_kernel(of_).spread_rows(out, range.outputs(), first, product.depth, spread);
-        for (int64_t sum = 0; sum < kSums; ++sum) {
-          product.words = {spread.at + sum * spread.step, words, 1, words};
-          float* const to = sum_of(memory, group, sum) + range.output * of_.inputs + range.input;
-          for (int64_t c = 0; c < range.inputs(); c += width) {
-            product.columns = std::min(width, range.inputs() - c);
-            // Words move as floats do.
-            kernels::product_kernel().pack({read.at + sum * read.step + c * words, 1, words},
-                                           of_.products_by->lines(product.depth), product.columns, panel);
-            product.out = to + c;
-            of_.products_by->multiply(product);
-          }
+    tiles_.for_each(0, of_.samples, [&](int64_t sample, int64_t images, const TileLines& lines) {
+      const float* const x = floats(memory, x_) + (sample * of_.groups + group) * of_.inputs * of_.image();
+      const float* const gradient = floats(memory, gradient_) + (sample * of_.groups + group) * of_.outputs * places;
+      product.depth = rounded(images * lines.count(), lanes);
+      const auto row_of = [&](const Sums& row, int64_t image) {
+        return Sums{row.at + of_.products_by->lines(image * lines.count()), row.step};
+      };
+      for (int64_t c = range.input; c < range.input_end; ++c) {
+        const int64_t step = of_.groups * of_.inputs * of_.image();
+        const Plane plane = input_plane(of_, x + c * of_.image());
+        const Sums row{read.at + (c - range.input) * words(), read.step};
+        if (all_of_images(plane, step, images, [&](const Plane& image, int64_t i) {
+              return by.sum_image_row(image, lines, row_of(row, i));
+            }))
+          continue;
+        read_images(by.read, plane, step, images, lines, lanes, kSums, elements);
+        by.sum_row(elements, product.depth, row);
+      }
+      for (int64_t o = range.output; o < range.output_end; ++o) {
+        const int64_t step = of_.groups * of_.outputs * places;
+        const Plane plane{gradient + o * places, of_.y.out, of_.x.out};
+        const Sums row{spread.at + (o - range.output) * words(), spread.step};
+        if (all_of_images(plane, step, images, [&](const Plane& image, int64_t i) {
+              return by.spread_image_row(image, lines, row_of(row, i));
+            }))
+          continue;
+        read_images(by.read_places, plane, step, images, lines, lanes, 4, elements);
+        by.spread_row(elements, product.depth, row);
+      }
+      for (int64_t sum = 0; sum < kSums; ++sum) {
+        product.words = {spread.at + sum * spread.step, words(), 1, words()};
+        float* const to = sum_of(memory, group, sum) + range.output * of_.inputs + range.input;
+        for (int64_t c = 0; c < range.inputs(); c += width) {
+          product.columns = std::min(width, range.inputs() - c);
+          // Words move as floats do.
+          kernels::product_kernel().pack({read.at + sum * read.step + c * words(), 1, words()},
+                                         of_.products_by->lines(product.depth), product.columns, panel);
+          product.out = to + c;
+          of_.products_by->multiply(product);
         }
       }
-    }
+      product.adds = true;
+    });
   }
 
   /// Gᵀ u G of each kernel.
@@ -333,14 +355,14 @@ class TileWeightGradient : public Kernel {
 Str why_no_tiles(const Geometry& of) {
   // Below these, what turning into tiles and back costs is more than what the products save.
   constexpr int64_t kChannels = 16, kTiles = 4;
-  const Tiles tiles(of);
+  const int64_t lines = (of.y.out + 1) / 2, columns = (of.x.out + 1) / 2;
   if (of.y.kernel != 3 || of.x.kernel != 3) return "tiles are for 3 x 3";
   if (of.y.stride != 1 || of.x.stride != 1) return "tiles are for stride 1";
   if (of.y.dilation != 1 || of.x.dilation != 1) return "tiles are for dilation 1";
   if (const int64_t channels = std::min(of.inputs, of.outputs); channels < kChannels)
     return fmt::format("tiles begin at {} channels, not {}", kChannels, channels);
-  if (std::min(tiles.lines, tiles.columns) < kTiles)
-    return fmt::format("tiles begin at {0} x {0} of them, not {1} x {2}", kTiles, tiles.lines, tiles.columns);
+  if (std::min(lines, columns) < kTiles)
+    return fmt::format("tiles begin at {0} x {0} of them, not {1} x {2}", kTiles, lines, columns);
   return {};
 }
 
