@@ -53,6 +53,13 @@ std::string hash_of(const Compilation& compilation) {
   return toolchain::digest(all);
 }
 
+/// Where the paths of its sources begin; "" if they are absolute.
+std::string folder_of(const Compilation& compilation) {
+  std::error_code failed;
+  const bool is_absolute = std::filesystem::path(compilation.graph->modules[0].path).is_absolute();
+  return is_absolute ? "" : std::filesystem::current_path(failed).string();
+}
+
 lower::Options lower_options(const Compilation& compilation) {
   lower::Options options;
   options.library_sources = library_sources(compilation);
@@ -122,6 +129,7 @@ ir::Module to_ir(Compilation& compilation, const std::string& dump_after, std::s
   lower::Options options = lower_options(compilation);
   options.source_hash = hash_of(compilation);
   options.compiler = LTR_VERSION;
+  options.folder = folder_of(compilation);
   ir::Module module =
       timed(compilation, "lower", [&] { return lower::lower(*compilation.program, compilation.sources, options); });
   passes::PipelineOptions pipeline;
@@ -203,7 +211,7 @@ Compiled compile(const std::string& file, const Common& common, const toolchain:
   }
   compiled.exit_code = report(compilation, common);
   if (compiled.exit_code != kOk || !compilation.program) return compiled;
-  std::string content = hash_of(compilation);
+  std::string content = hash_of(compilation) + "|" + folder_of(compilation);
   for (const toolchain::ExternObject& object : objects) content += "|" + object.identity;
   const std::string key = toolchain::build_key(content, installation, options);
   if (const auto cached = toolchain::find_cached(key, compilation.program->name)) {

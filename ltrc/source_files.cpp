@@ -19,7 +19,9 @@ std::vector<std::string> find_sources(const std::string& place) {
   auto at = fs::recursive_directory_iterator(place, fs::directory_options::skip_permission_denied, error);
   for (; !error && at != fs::end(at); at.increment(error)) {
     const std::string name = at->path().filename().string();
-    if (at->is_directory(error) && name.starts_with(".")) {
+    // What a run keeps of its source says what it ran.
+    const bool is_left_out = name.starts_with(".") || fs::exists(at->path() / "run.json", error);
+    if (is_left_out && at->is_directory(error)) {
       at.disable_recursion_pending();
     } else if (at->is_regular_file(error) && at->path().extension() == ".ltr") {
       const std::string path = at->path().lexically_normal().string();

@@ -6,8 +6,8 @@
 
 namespace ltr::driver {
 
-/// `place` itself, or every `.ltr` file below it if it is a folder, sorted; hidden folders are left
-/// out. A file that does not exist is its own answer: who reads it says so.
+/// `place` itself, or every `.ltr` file below it if it is a folder, sorted; hidden folders and those of
+/// runs are left out. A file that does not exist is its own answer: who reads it says so.
 std::vector<std::string> find_sources(const std::string& place);
 
 /// Replaces a file by `text` in one step: readers see the old or the new text, never a part of it.

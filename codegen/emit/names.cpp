@@ -150,8 +150,10 @@ bool is_reserved(std::string_view name) {
 std::string Context::identifier(const std::string& name) {
   if (name.starts_with("$")) return "ltr_" + name.substr(1);
   std::string text = name;
+  std::ranges::replace(text, '.', '_');  // `b.Say`, of a file beside others that have one
   // A name that looks like one that was changed is changed too, so that no two meet.
-  if (is_reserved(text) || text.ends_with("_") || text.starts_with("ltr_") || text.starts_with("_")) text += "_";
+  if (text != name || is_reserved(text) || text.ends_with("_") || text.starts_with("ltr_") || text.starts_with("_"))
+    text += "_";
   return text.starts_with("_") ? "u" + text : text;
 }
 

@@ -210,6 +210,7 @@ struct Tables {
   std::vector<bool> is_library_file;  ///< by file of the module
   std::string source_hash;
   std::string compiler;
+  std::string folder;  ///< that paths of sources begin at; "" if they are absolute
   int edition = 1;
 
   const ObjectInfo* find_object(const std::string& name) const {

@@ -174,6 +174,7 @@ ir::Module lower(const check::Program& program, const source::SourceManager& sou
     if (!is_library)
       tables.sources.push_back({std::string(sources.path({i})), std::string(sources.text(source::SourceId{i}))});
   }
+  tables.folder = options.folder;
   tables.source_hash = options.source_hash;
   tables.compiler = options.compiler;
   Shared shared{program, sources, options, module, tables, {}, {}, {}, {}, {}, {}, false};

@@ -13,6 +13,7 @@ struct Options {
   std::set<uint32_t> library_sources;  ///< ids of files of the standard library
   std::string source_hash;             ///< SHA-256 over all sources, hex
   std::string compiler;                ///< version of ltrc
+  std::string folder;                  ///< that paths of sources begin at; "" if they are absolute
   bool has_errors = false;             ///< `check` reported some: analysis gives up what cannot be lowered
 };
 

@@ -140,12 +140,13 @@ void add_metric(Model& model, const char* name, Metric& (*of)(Model& model, int6
   model.metrics.push_back({name, of});
 }
 
-Program& program(const char* name, int edition, const char* source_hash, const char* compiler) {
+Program& program(const char* name, int edition, const char* source_hash, const char* compiler, const char* folder) {
   static Program program;
   program.name = name;
   program.edition = edition;
   program.source_hash = source_hash;
   program.compiler = compiler;
+  program.folder = folder;
   return program;
 }
 

@@ -13,6 +13,18 @@ namespace ltr::cli {
 
 namespace fs = std::filesystem;
 
+std::vector<Str> folders_of(const Program& program) {
+  std::vector<Str> folders;
+  for (const SourceFile& source : program.sources) {
+    const fs::path folder = fs::path(source.path).parent_path();
+    // As they were typed, for what was moved with them; and where they lay when the program was built.
+    for (const Str& one : {folder.string(), program.folder[0] == '\0' ? "" : (program.folder / folder).string()}) {
+      if (!one.empty() && std::find(folders.begin(), folders.end(), one) == folders.end()) folders.push_back(one);
+    }
+  }
+  return folders;
+}
+
 void Start::know_from(const Str& weights) {
   for (const fs::path& folder : {fs::path(weights), fs::path(weights).parent_path()}) {
     std::error_code failed;

@@ -274,16 +274,6 @@ void Start::resolve() {
   check();
 }
 
-std::vector<Str> folders_of(const Program& program) {
-  std::vector<Str> folders;
-  for (const SourceFile& source : program.sources) {
-    const Str folder = fs::path(source.path).parent_path().string();
-    if (!folder.empty() && std::find(folders.begin(), folders.end(), folder) == folders.end())
-      folders.push_back(folder);
-  }
-  return folders;
-}
-
 void Start::set_up_device() {
   if (std::exchange(is_device_set_up_, true)) return;
   at::set_num_threads(int(threads));

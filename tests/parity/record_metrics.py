@@ -415,6 +415,12 @@ for name in ("ROC", "PrecisionRecallCurve"):
         prepare=to_probs)
 
 
+# A class that is ignored may still be predicted.
+for average in ("macro", "micro", "weighted"):
+    row(f"JaccardIndex(5, average = {average}, ignore = 2)", C.MulticlassJaccardIndex(num_classes=5, average=average, ignore_index=2),
+        "logits", "label")
+
+
 def number(value):
     return repr(float(value))
 

@@ -403,7 +403,7 @@ ObjectInfo& object_of(Context& cx, const Symbol& symbol) {
   ObjectInfo& object = *place;
   object.decl = symbol.decl;
   object.kind = kind_of(symbol.kind);
-  object.name = symbol.name;
+  object.name = cx.graph.shown(symbol);
   object.module = symbol.module;
   object.span = symbol.span;
   object.is_damaged = symbol.decl->is_damaged;

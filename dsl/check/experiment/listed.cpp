@@ -378,10 +378,12 @@ void check_listed_twice(Context& cx, const Experiment& experiment) {
         // Of others several may stand there; two of the same words do what one does.
         what = cx.source_text(one.span);
       }
+      // Of two files each may have a callback of one name.
+      const std::string key = call->name + " " + what;
       const auto first =
-          std::find_if(before.begin(), before.end(), [&](const auto& other) { return other.first == what; });
+          std::find_if(before.begin(), before.end(), [&](const auto& other) { return other.first == key; });
       if (first == before.end()) {
-        before.emplace_back(what, one.span);
+        before.emplace_back(key, one.span);
       } else if (!is_reported(cx, diagnostics::Code::E0612, one.span)) {
         cx.report(diag::setting_twice(one.span, what).label(first->second, "first here"));
       }

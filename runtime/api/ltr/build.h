@@ -110,7 +110,9 @@ LTR_EXPORT void add_metric(Model& model, const char* name, Metric& (*of)(Model& 
 // ---- the program's tables, row by row -----------------------------------------------------------------------------
 
 /// The program of this process.
-LTR_EXPORT Program& program(const char* name, int edition, const char* source_hash, const char* compiler);
+/// `folder`: where paths of its sources begin; "" where they are absolute.
+LTR_EXPORT Program& program(const char* name, int edition, const char* source_hash, const char* compiler,
+                            const char* folder = "");
 LTR_EXPORT void add_source(Program& program, const char* path, const char* text);
 LTR_EXPORT void add_log(Program& program, const char* name, Role role, LogKind kind, LogWhen when, Reduce reduce,
                         bool bar, const Location& at, bool is_whole, const char* each, const char* better);

@@ -220,6 +220,7 @@ struct Program {
   int edition;
   const char* source_hash;  ///< SHA-256 over all sources, hex
   const char* compiler;     ///< version of ltrc
+  const char* folder = "";  ///< where paths of its sources begin, as it was built; "" where they are absolute
   std::vector<SourceFile> sources;
   std::vector<LogInfo> logs;
   std::vector<CallbackInfo> callbacks;
