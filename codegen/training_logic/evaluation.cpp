@@ -157,15 +157,25 @@ void check_samples(const Findings& findings, Sink& sink) {
   for (const MixedSamples& one : findings.mixed_samples) {
     if (!seen.insert(one.span).second) continue;
     const std::string name(library::info(one.function).name);
-    if (one.is_of_all) {
-      sink.report(diag::mixed_samples(one.span, name, one.size)
-                      .note("without an axis it is one number of the whole batch, and each sample meets it")
-                      .help("of each sample by itself: `{}(1)`, or `{}(1, keepdim = true)`", name, name));
-      continue;
+    diagnostics::Diagnostic diagnostic = diag::mixed_samples(one.span, name, one.size);
+    switch (one.of) {
+      case MixedSamples::Of::Each:
+        diagnostic.note("what it gives for one sample hangs on the others, and not on it alone")
+            .help("the classes are an axis behind the samples: `{}(x, 1)`, or the last one, `-1`", name);
+        break;
+      case MixedSamples::Of::OneNumber:
+        diagnostic.note("without an axis it is one number of the whole batch, and each sample meets it")
+            .help("of each sample by itself: `{}(1)`, or `{}(1, keepdim = true)`", name, name);
+        break;
+      case MixedSamples::Of::Columns:
+        diagnostic.note("each sample meets it, and what is predicted of one hangs on the others, in evaluation, too")
+            .help(
+                "`BatchNorm1d` evaluates with what it has seen in training; of each sample by itself it is "
+                "`{}(1, keepdim = true)`",
+                name);
+        break;
     }
-    sink.report(diag::mixed_samples(one.span, name, one.size)
-                    .note("what it gives for one sample hangs on the others, and not on it alone")
-                    .help("the classes are an axis behind the samples: `{}(x, 1)`, or the last one, `-1`", name));
+    sink.report(std::move(diagnostic));
   }
   for (const OddAxis& one : findings.single_axes) {
     if (!seen.insert(one.span).second) continue;
@@ -251,6 +261,24 @@ diagnostics::Diagnostic turned_mask_of(const TurnedMask& one) {
       hides ? "; `not` of it is hidden" : ""));
 }
 
+diagnostics::Diagnostic picked_rows_of(const PickedRows& one) {
+  switch (one.by) {
+    case PickedRows::By::Field:
+      return diag::picked_rows(one.span, "some", one.size, " by what a field says")
+          .note("a field is made for one record, and knows nothing of the others of its batch");
+    case PickedRows::By::Places:
+      return diag::picked_rows(one.span, "some", one.size, " by places of another axis")
+          .note("`argmax` names a place of the axis that it goes along, and no record");
+    case PickedRows::By::Each:
+      return diag::picked_rows(one.span, "of each", one.size, " what all of them name")
+          .note("an index of an axis takes the same places of every row");
+    case PickedRows::By::OneRow:
+      return diag::picked_rows(one.span, "the first", one.size, " alone")
+          .note("an index of one row looks at one row, and names places in it");
+  }
+  return diag::picked_rows(one.span, "some", one.size, "");
+}
+
 }  // namespace
 
 void check_records(const Findings& findings, Sink& sink) {
@@ -271,15 +299,8 @@ void check_records(const Findings& findings, Sink& sink) {
   }
   for (const PickedRows& one : findings.picked_rows) {
     if (!seen.insert(one.span).second) continue;
-    diagnostics::Diagnostic diagnostic =
-        one.is_of_each ? diag::picked_rows(one.span, "of each", one.size, " what all of them name")
-                       : diag::picked_rows(one.span, "some", one.size, " by what a field says");
-    if (one.is_of_each)
-      diagnostic.note("an index of an axis takes the same places of every row");
-    else
-      diagnostic.note("a field is made for one record, and knows nothing of the others of its batch");
     sink.report(
-        std::move(diagnostic.help("of each row the element that it names: `x.gather(1, i.unsqueeze(1)).squeeze(1)`")));
+        picked_rows_of(one).help("of each row the element that it names: `x.gather(1, i.unsqueeze(1)).squeeze(1)`"));
   }
 }
 
@@ -366,8 +387,13 @@ void check_averages(const Findings& findings, Sink& sink) {
   std::set<Span> seen;
   for (const UnlikeAverage& one : findings.averages) {
     if (!seen.insert(one.span).second) continue;
-    sink.report(diag::averages_differ(one.span, one.why)
-                    .help("the one that follows is built like the other: `target = Net(8)` beside `net = Net(8)`"));
+    diagnostics::Diagnostic diagnostic = diag::averages_differ(one.span, one.why);
+    if (one.is_held)
+      diagnostic.note("what a `freeze` holds does not move, and is not among the weights of a block")
+          .help("both hold the same parts, or none: `target = Net(8)` beside `net = Net(8)`");
+    else
+      diagnostic.help("the one that follows is built like the other: `target = Net(8)` beside `net = Net(8)`");
+    sink.report(std::move(diagnostic));
   }
 }
 

@@ -40,12 +40,13 @@ struct Misfit {
   std::string metric;          ///< that takes it, rather than a loss
 };
 
-/// An activation over the axis of the samples of a batch; or one number of all of them, which meets each.
+/// An activation over the axis of the samples of a batch; or numbers of all of them, which meet each.
 struct MixedSamples {
+  enum class Of : uint8_t { Each, OneNumber, Columns };
   Span span;
   library::Id function = library::Id::None;
   std::string size;  ///< of that axis, as the program calls it
-  bool is_of_all = false;
+  Of of = Of::Each;
 };
 
 /// A mask that is true at the places at which it should be false.
@@ -114,11 +115,17 @@ struct LostClip {
   OwnerId owner = 0;
 };
 
-/// Rows of a batch, taken by what a field says.
+/// Rows of a batch, taken by what says nothing of them.
 struct PickedRows {
+  enum class By : uint8_t {
+    Field,   ///< some, by what a field says
+    Places,  ///< some, by places of another axis
+    Each,    ///< of each of them what all of them name
+    OneRow,  ///< the first, which an index of one row looks at
+  };
   Span span;
-  std::string size;         ///< how many they are, as the program calls it
-  bool is_of_each = false;  ///< of each of them what all of them name
+  std::string size;  ///< how many they are, as the program calls it
+  By by = By::Field;
 };
 
 /// A loss whose sides are the same value, or stand in each other's place.
@@ -148,6 +155,7 @@ struct LeftGradients {
 struct UnlikeAverage {
   Span span;
   std::string why;
+  bool is_held = false;  ///< some of them are frozen
 };
 
 /// `ema_update`, and the weights that the others follow.

@@ -9,6 +9,9 @@
 
 namespace ltr::training_logic {
 
+/// Whether `size` is made of `part`, among others.
+bool is_made_of(ir::DimId size, ir::DimId part, const ir::DimStore& dims);
+
 /// Follows functions of a module over what is known about values. Both sides of a branch are
 /// followed, a loop until nothing changes; a call is followed with its own arguments each time.
 class Trace {
@@ -105,6 +108,10 @@ class Trace {
   using Operands = std::vector<const Value*>;
   /// What a mask and an index say of records, and one number of all of them.
   void take_records(const ir::Op& op, const Operands& operands, Value& value, const Frame& frame);
+  /// Numbers of all samples that meet each of them.
+  void take_of_all(const ir::Op& op, const Operands& operands, Value& value, const Frame& frame);
+  /// Whether it gives places of another axis than that of the records.
+  bool names_others(const ir::Op& op, const Operands& operands, const Frame& frame) const;
   /// Where a mask is true.
   void take_places(const ir::Op& op, const Operands& operands, Value& value, const Frame& frame) const;
   void look_at_masks(const ir::Op& op, const Operands& operands, const Frame& frame);
@@ -240,6 +247,8 @@ class Trace {
   size_t budget_ = 0;                                   ///< ops that this run may still follow
   size_t nested_ = 0;  ///< constructors that are being followed, each for a block of the one before
   size_t built_ = 0;   ///< ops of constructors that were followed by themselves, in all
+  std::unordered_map<const ir::Function*, Span>
+      normalized_;     ///< functions of blocks that were told of samples they mix
   size_t unsure_ = 0;  ///< conditions around the op at hand that only a run knows
 };
 

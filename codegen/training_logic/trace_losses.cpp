@@ -9,15 +9,14 @@ using ir::OpKind;
 using library::Draws;
 using library::Id;
 
-namespace {
-
-/// Whether `size` is made of `part`, among others.
 bool is_made_of(ir::DimId size, ir::DimId part, const ir::DimStore& dims) {
   if (size == part) return true;
   const ir::Dim& dim = dims[size];
   return (dim.left != ir::DimId{} && is_made_of(dim.left, part, dims)) ||
          (dim.right != ir::DimId{} && is_made_of(dim.right, part, dims));
 }
+
+namespace {
 
 /// Whether what a function gives are no scores for a loss. Between -1 and 1 a margin may well be kept, and a rate be meant.
 bool leaves_no_scores(Id function, Id loss) {

@@ -380,16 +380,21 @@ void Trace::look_at_average(const ir::Op& op, const Value& target, const Value& 
     const Weight& weight = heap_.weights[use.weight];
     return weight.is_sure && weight.places[0].path.find('*') == std::string::npos;
   };
-  if (to.empty() || from.empty() || !std::all_of(to.begin(), to.end(), is_one) ||
-      !std::all_of(from.begin(), from.end(), is_one))
+  const bool is_held = !target.frozen.empty() || !source.frozen.empty();
+  const bool is_known = (!to.empty() || !target.frozen.empty()) && (!from.empty() || !source.frozen.empty());
+  if (!is_known || !std::all_of(to.begin(), to.end(), is_one) || !std::all_of(from.begin(), from.end(), is_one)) return;
+  if (to.empty() && from.empty()) {
+    findings.averages.push_back({span, "all of them stay as they are", is_held});
     return;
+  }
   const auto is_same = [](const WeightUse& one, const WeightUse& other) { return one.weight == other.weight; };
   if (std::equal(to.begin(), to.end(), from.begin(), from.end(), is_same)) {
     findings.averages.push_back({span, "they follow themselves"});
     return;
   }
   if (to.size() != from.size()) {
-    findings.averages.push_back({span, std::to_string(to.size()) + " cannot follow " + std::to_string(from.size())});
+    findings.averages.push_back(
+        {span, std::to_string(to.size()) + " cannot follow " + std::to_string(from.size()), is_held});
     return;
   }
   for (size_t i = 0; i < to.size(); ++i) {

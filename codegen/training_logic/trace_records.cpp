@@ -102,6 +102,7 @@ void Trace::take_places(const ir::Op& op, const Operands& operands, Value& value
   value.is_counted = op.function == Id::Arange;
   value.is_ones = op.function == Id::Ones;
   if (op.function == Id::OneHot) value.is_zero_or_one = true;
+  value.names_others = names_others(op, operands, frame);
   if (operands.empty() || op.results.empty()) return;
   const Value& first = *operands[0];
   const auto type_of = [&](size_t i) -> const ir::Type& { return frame.function->values[op.operands[i]].type; };
@@ -110,6 +111,7 @@ void Trace::take_places(const ir::Op& op, const Operands& operands, Value& value
   if (function.rearranges && op.function != Id::Cat && op.function != Id::Stack) {
     value.is_field = first.is_field;
     value.is_counted = first.is_counted && op.function != Id::Flip;
+    value.names_others = first.names_others;
     value.is_zero_or_one =
         !gives_bool && (first.is_zero_or_one || (op.function == Id::To && type_of(0).element == ir::Element::Bool));
     const bool is_kept =
@@ -148,31 +150,44 @@ void Trace::take_records(const ir::Op& op, const Operands& operands, Value& valu
   take_places(op, operands, value, frame);
   if (operands.empty()) return;
   value.fill = take_fill(op, operands, frame);
-  const Value& first = *operands[0];
+  take_of_all(op, operands, value, frame);
+}
 
-  // One number of all samples that meets each of them, in a block: what it gives for one hangs on the others.
+// Numbers of all samples that meet each of them, in a block: what it gives for one hangs on the others. One that keeps what it
+// saw in buffers measures batches on purpose.
+void Trace::take_of_all(const ir::Op& op, const Operands& operands, Value& value, const Frame& frame) {
   const ir::ObjectInfo* owner = frame.function->owner.empty() ? nullptr : find_object(frame.function->owner);
   const bool is_in_block = owner != nullptr && owner->kind == ir::TypeKind::Block && !frame.function->is_library;
-  if (!is_in_block || op.results.empty()) return;
+  if (!is_in_block || op.results.empty() || !frame.function->values[op.results[0]].type.is_tensor()) return;
   const auto dims_of = [&](ir::ValueId id) -> const std::vector<ir::DimId>& {
     return frame.function->values[id].type.dims;
   };
-  const bool is_one = frame.function->values[op.results[0]].type.is_tensor() && dims_of(op.results[0]).empty();
+  const auto has_samples = [&](ir::ValueId id) { return !dims_of(id).empty() && is_batch(dims_of(id)[0], frame); };
+  const bool has_buffers = std::ranges::any_of(
+      owner->members, [](const ir::ObjectMember& one) { return one.kind == ir::ObjectMember::Kind::Buffer; });
   const bool is_total =
       op.function == Id::Sum || op.function == Id::Mean || op.function == Id::Std || op.function == Id::Var;
-  if (is_total && is_one && dims_of(op.operands[0]).size() > 1 && is_batch(dims_of(op.operands[0])[0], frame)) {
-    value.of_all = OfAll{op.function, user_span(op, frame), to_text(dims_of(op.operands[0])[0], module_.dims)};
+  const bool is_columns = !dims_of(op.results[0]).empty();
+  const bool is_along_samples = operands.size() > 1 && operands[1]->constant == ir::Constant(int64_t(0));
+  if (is_total && dims_of(op.operands[0]).size() > 1 && has_samples(op.operands[0]) && !has_samples(op.results[0])) {
+    if (is_columns && (!is_along_samples || has_buffers)) return;
+    value.of_all =
+        OfAll{op.function, user_span(op, frame), to_text(dims_of(op.operands[0])[0], module_.dims), is_columns};
   } else if (is_arithmetic(op.function) && operands.size() == 2) {
     for (size_t i = 0; i < 2; ++i) {
       if (!operands[i]->of_all) continue;
-      const std::vector<ir::DimId>& dims = dims_of(op.operands[1 - i]);
-      if (is_one) value.of_all = operands[i]->of_all;
-      if (is_one || dims.empty() || !is_batch(dims[0], frame)) continue;
       const OfAll& all = *operands[i]->of_all;
-      findings.mixed_samples.push_back({all.span, all.function, all.size, true});
+      if (!has_samples(op.results[0])) value.of_all = all;
+      // What is scaled by a share that all have in common may be a loss; what is moved to a mean of all is normalized.
+      const bool normalizes = op.function == Id::Sub || (op.function == Id::Div && i == 1);
+      if (!has_samples(op.operands[1 - i]) || (all.is_of_columns && !normalizes)) continue;
+      // The mean and the deviation of one block are one mistake.
+      if (all.is_of_columns && normalized_.try_emplace(frame.function, all.span).first->second != all.span) continue;
+      findings.mixed_samples.push_back({all.span, all.function, all.size,
+                                        all.is_of_columns ? MixedSamples::Of::Columns : MixedSamples::Of::OneNumber});
     }
   } else if (op.function == Id::Sqrt) {
-    value.of_all = first.of_all;
+    value.of_all = operands[0]->of_all;
   }
 }
 
@@ -210,6 +225,19 @@ void Trace::look_at_mask(const std::string& name, const ir::Op& op, size_t opera
   if (is_turned) findings.turned_masks.push_back({written_span(op, operand, frame), name, places});
 }
 
+// `scores.argmax(1)` names a class of each record, and no record.
+bool Trace::names_others(const ir::Op& op, const Operands& operands, const Frame& frame) const {
+  if ((op.function != Id::Argmax && op.function != Id::Argmin) || operands.size() < 2 || !operands[1]->constant)
+    return false;
+  const std::vector<ir::DimId>& dims = frame.function->values[op.operands[0]].type.dims;
+  const int64_t* axis = std::get_if<int64_t>(&*operands[1]->constant);
+  const int64_t at = axis == nullptr ? -1 : *axis < 0 ? *axis + int64_t(dims.size()) : *axis;
+  if (at < 1 || at >= int64_t(dims.size())) return false;
+  const ir::Dim::Kind kind = module_.dims[dims[size_t(at)]].kind;
+  const bool is_known = kind != ir::Dim::Kind::Leading && kind != ir::Dim::Kind::Unknown;
+  return is_known && !is_made_of(dims[size_t(at)], dims[0], module_.dims) && is_batch(dims[0], frame);
+}
+
 // A field is made for one record, and knows nothing of those that come into its batch.
 void Trace::look_at_rows(const ir::Op& op, const Operands& operands, const Frame& frame) {
   const bool picks = op.function == Id::Gather || op.function == Id::IndexSelect || op.function == Id::IndexTensor;
@@ -220,13 +248,20 @@ void Trace::look_at_rows(const ir::Op& op, const Operands& operands, const Frame
   const std::vector<ir::DimId>& places = frame.function->values[op.operands[2]].type.dims;
   if (op.function == Id::IndexTensor && axis != nullptr && *axis > 0 && !dims.empty() && places.size() == 1 &&
       places[0] == dims[0] && is_batch(dims[0], frame)) {
-    findings.picked_rows.push_back({user_span(op, frame), to_text(dims[0], module_.dims), true});
+    findings.picked_rows.push_back({user_span(op, frame), to_text(dims[0], module_.dims), PickedRows::By::Each});
     return;
   }
-  if (!operands[2]->is_field) return;
+  // PyTorch's rule: the index may be smaller than what it looks at, and then it looks at the first places alone.
+  if (op.function == Id::Gather && axis != nullptr && *axis > 0 && dims.size() > 1 && places.size() == dims.size() &&
+      module_.dims.constant(places[0]) == 1 && is_batch(dims[0], frame)) {
+    findings.picked_rows.push_back({user_span(op, frame), to_text(dims[0], module_.dims), PickedRows::By::OneRow});
+    return;
+  }
+  if (!operands[2]->is_field && !operands[2]->names_others) return;
   const bool is_first = axis != nullptr && (*axis == 0 || *axis == -int64_t(dims.size()));
   if (!is_first || dims.empty() || !is_batch(dims[0], frame)) return;
-  findings.picked_rows.push_back({user_span(op, frame), to_text(dims[0], module_.dims)});
+  const PickedRows::By by = operands[2]->is_field ? PickedRows::By::Field : PickedRows::By::Places;
+  findings.picked_rows.push_back({user_span(op, frame), to_text(dims[0], module_.dims), by});
 }
 
 }  // namespace ltr::training_logic

@@ -118,6 +118,7 @@ Value join(const Value& left, const Value& right) {
   value.may_be_none = left.is_none != right.is_none || left.may_be_none || right.may_be_none;
   value.is_uniform_draw = left.is_uniform_draw || right.is_uniform_draw;
   value.is_field = left.is_field && right.is_field;
+  value.names_others = left.names_others && right.names_others;
   value.is_counted = left.is_counted && right.is_counted;
   value.is_ones = left.is_ones && right.is_ones;
   if (left.places == right.places) value.places = left.places;

@@ -88,11 +88,12 @@ enum class Places : uint8_t {
 /// Where what is true at `places` is false.
 Places turned(Places places);
 
-/// One number of all samples of a batch.
+/// One number of all samples of a batch, or one of each column of theirs.
 struct OfAll {
   library::Id function = library::Id::None;
   Span span;
   std::string size;  ///< how many samples, as the program calls it
+  bool is_of_columns = false;
 };
 
 /// A place where blocks and weights are made: `net.body.3` below one model.
@@ -136,6 +137,7 @@ struct Value : boost::intrusive_ref_counter<Value, boost::thread_unsafe_counter>
   bool is_uniform_draw = false;    ///< uniform random numbers, what a mask is made of
   bool is_field = false;           ///< integers of the batch as they came
   bool is_counted = false;         ///< 0, 1, 2, …
+  bool names_others = false;       ///< whole numbers, places of an axis that is not that of the records
   bool is_ones = false;
   Places places = Places::Any;
   bool is_zero_or_one = false;   ///< numbers that say what is true

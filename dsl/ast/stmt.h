@@ -58,7 +58,8 @@ struct Log {
   Span when_span;
   bool bar = false;
   std::optional<Name> reduce;
-  std::optional<Name> merge;  ///< the function of `reduce merge f`
+  std::optional<Name> merge;   ///< the function of `reduce merge f`
+  std::vector<Name> repeated;  ///< `on`, `bar` and `reduce` of which it had said one before
 };
 struct If {
   Expr condition;

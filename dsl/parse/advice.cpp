@@ -95,11 +95,25 @@ void help_pattern(const State& state, Iter at, diagnostics::Diagnostic& diagnost
   diagnostic.help("a pattern of names is a string: `{}`", pattern).fix(span, pattern);
 }
 
-/// The word that was probably meant, of those that may stand here.
-bool help_near_word(const State& state, Iter at, diagnostics::Diagnostic& diagnostic) {
-  const auto near = diagnostics::suggest(state.text(*at), expected_words(state));
+/// The word that was probably meant, of `words`.
+bool help_near(const State& state, Iter at, const std::vector<std::string>& words,
+               diagnostics::Diagnostic& diagnostic) {
+  const auto near = diagnostics::suggest(state.text(*at), words);
   if (near) add_near(diagnostic, state.text(*at), at->span, *near);
   return near.has_value();
+}
+
+/// The same of those that may stand here.
+bool help_near_word(const State& state, Iter at, diagnostics::Diagnostic& diagnostic) {
+  return help_near(state, at, expected_words(state), diagnostic);
+}
+
+/// What mostly does not stand here, and so is not named as missing. False if it is none.
+bool help_rare_word(const State& state, Iter start, Iter at, diagnostics::Diagnostic& diagnostic) {
+  if (at->kind != K::Name) return false;
+  if (start->kind == K::Minimize) return help_near(state, at, {"with"}, diagnostic);
+  const bool is_behind_body = start->kind == K::If && kind_before(state, at) == K::CloseBrace;
+  return is_behind_body && help_near(state, at, {"else"}, diagnostic);
 }
 
 /// What the state of a metric still needs.
@@ -217,6 +231,10 @@ bool help_missing_type(const State& state, Level level, Iter start, Iter at, dia
 
 /// What begins with a word that wants something else behind it. False if it is none.
 bool help_first_word(const State& state, Iter start, Iter at, diagnostics::Diagnostic& diagnostic) {
+  // `log imgae sample = …`
+  if (start->kind == K::Log && at == start + 2 && kNames.has(at->kind) &&
+      help_near(state, std::prev(at), {"image", "histogram", "text"}, diagnostic))
+    return true;
   if (start->kind == K::Log && at->kind == K::Comma) {
     diagnostic.help("each has a `log` of its own");
   } else if (start->kind == K::Log && at->kind == K::OpenParen && lex::is_word(kind_before(state, at))) {
@@ -333,7 +351,7 @@ bool help_in_statement(const State& state, Level level, Iter start, Iter at, dia
     const Span gone = {start->span.source, start->span.begin, at->span.begin};
     diagnostic.help("a local needs no `const`: `{} = …`", state.text(*at)).fix(gone, "");
   } else if ((start->kind == K::Log && help_log_flag(state, at, diagnostic)) ||
-             help_of_body(state, start, at, diagnostic)) {
+             help_of_body(state, start, at, diagnostic) || help_rare_word(state, start, at, diagnostic)) {
     return true;
   } else if (help_of_model(state, level, start, at, diagnostic) ||
              help_unrecorded(state, level, start, at, diagnostic)) {
@@ -353,6 +371,8 @@ bool help_in_statement(const State& state, Level level, Iter start, Iter at, dia
       diagnostic.help("a body stands in braces: `for {} in 0 .. n { … }`", state.text(*std::next(start)));
     else
       diagnostic.help("a range is written `0 .. n`").fix(at->span, "..");
+  } else if (start->kind == K::NoGrad && at->kind == K::OpenBrace && at == start + 3) {
+    diagnostic.help("its body follows: `no_grad { … }`").fix(state.span(std::next(start), at), "");
   } else if (start->kind == K::Print && at->kind == K::Assign && at == start + 2) {
     diagnostic.help("a value is given in a line of its own: `{} = …`, then `print {}`", state.text(*std::prev(at)),
                     state.text(*std::prev(at)));

@@ -46,8 +46,8 @@ inline constexpr KindSet kWords = kNames | KindSet{
 
 /// First words of statements.
 inline constexpr KindSet kStatementWords = {
-    TokenKind::Log, TokenKind::Minimize, TokenKind::Return, TokenKind::Assert, TokenKind::Print, TokenKind::Backward,
-    TokenKind::For, TokenKind::While,    TokenKind::Every,  TokenKind::Yield,  TokenKind::If,
+#define LTR_STATEMENT(Token, word) TokenKind::Token,
+#include "dsl/ast/statement.def"
 };
 
 }  // namespace ltr::parse

@@ -301,6 +301,7 @@ void check_together(const Expr& data, const Expr& model, const Sections& section
   check_taken(cx, typed);
   check_divided_blocks(cx, typed);
   check_padding_rows(cx, typed);
+  check_counted_padding(cx, typed);
   check_known_targets(cx, typed);
   check_splits(cx, cx.program.datas[typed.data], &typed);
   check_given_records(cx, cx.program.datas[typed.data], typed);

@@ -62,13 +62,13 @@ struct Tables {
   }
 };
 
+}  // namespace
+
 std::string plain(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%g", value);
   return text;
 }
-
-}  // namespace
 
 void check_padding_rows(Context& cx, const Experiment& experiment) {
   Fillings filled{.program = cx.program};

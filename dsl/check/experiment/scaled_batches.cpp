@@ -26,6 +26,8 @@ std::optional<ExprId> only_value(LocalId local, const Body& body, bool is_sure, 
   return count == 1 ? value : std::nullopt;
 }
 
+}  // namespace
+
 ExprView behind_names(ExprId id, const Fn& fn, const Program& program) {
   const ExprView& expr = program.exprs[id];
   if (const auto* convert = expr.get<node::Convert>()) return behind_names(convert->value, fn, program);
@@ -35,6 +37,8 @@ ExprView behind_names(ExprId id, const Fn& fn, const Program& program) {
   const auto value = only_value(local->local, fn.body, true, count);
   return value ? behind_names(*value, fn, program) : expr;
 }
+
+namespace {
 
 /// The op that makes numbers from 0 to 1 of bytes for a field of the record that a map gives; nothing if none does.
 std::optional<ExprView> scaled_field(const std::string& field, const Fn& map, const Program& program) {

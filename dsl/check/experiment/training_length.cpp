@@ -23,12 +23,31 @@ std::optional<Batches> train_batches(Context& cx, const Experiment& experiment) 
   return count == 1 ? batches : std::nullopt;
 }
 
-/// Whether each batch of an epoch is a step: nothing joins, shares or leaves out some.
-bool is_step_a_batch(const Experiment& experiment) {
-  constexpr const char* kOthers[] = {"accumulate", "global_batch", "limit_train", "overfit", "steps_per_epoch"};
-  return experiment.topology.empty() && std::ranges::none_of(kOthers, [&](const char* setting) {
-           return find_setting(experiment.trainer, setting) != nullptr;
-         });
+/// The steps of an epoch of one rank.
+struct EpochSteps {
+  int64_t most = 0;
+  bool is_exact = false;
+};
+
+/// `count` gives the number that a setting is, if the program tells.
+template <class Count>
+EpochSteps steps_of(const Batches& batches, const Experiment& experiment, const Count& count) {
+  EpochSteps steps{batches.most(), batches.is_exact && experiment.topology.empty()};
+  const auto number = [&](const char* name) -> std::optional<int64_t> {
+    const SettingValue* setting = find_setting(experiment.trainer, name);
+    if (setting == nullptr || setting->value.is<node::NoneConst>()) return std::nullopt;
+    const std::optional<int64_t> value = count(*setting);
+    if (!value || *value < 0) steps.is_exact = false;
+    return value && *value > 0 ? value : std::nullopt;
+  };
+  for (const char* limit : {"overfit", "limit_train"})
+    steps.most = std::min(steps.most, number(limit).value_or(steps.most));
+  std::optional<int64_t> joined = number("accumulate");
+  if (const auto samples = number("global_batch"); samples && *samples % batches.size == 0)
+    joined = *samples / batches.size;
+  if (joined) steps.most = (steps.most - 1) / *joined + 1;
+  steps.most = std::min(steps.most, number("steps_per_epoch").value_or(steps.most));
+  return steps;
 }
 
 }  // namespace
@@ -58,10 +77,11 @@ TrainingLength training_length(Context& cx, const Experiment& experiment) {
   TrainingLength length;
   const Object none;
   const auto count = [&](const SettingValue& setting) -> std::optional<int64_t> {
-    length.is_written = length.is_written && setting.value.is<node::IntConst>();
     const Wired wired = wire(setting.value, none, {}, experiment, cx.program);
     const auto value = evaluate(wired.expr, cx.program);
-    return value && value->kind == HostValue::Kind::Int ? std::optional(value->whole) : std::nullopt;
+    if (!value || value->kind != HostValue::Kind::Int) return std::nullopt;
+    length.is_written = length.is_written && setting.value.is<node::IntConst>();
+    return value->whole;
   };
   if (const SettingValue* steps = find_setting(experiment.trainer, "steps")) {
     length.has_steps = true;
@@ -76,12 +96,12 @@ TrainingLength training_length(Context& cx, const Experiment& experiment) {
   if (length.has_steps == length.has_epochs) return length;
   const auto batches = train_batches(cx, experiment);
   if (!batches || batches->most() <= 0) return length;
-  const bool is_counted = batches->is_exact && is_step_a_batch(experiment);
-  if (length.steps && is_counted) length.most_epochs = (*length.steps - 1) / batches->most() + 1;
+  const EpochSteps epoch = steps_of(*batches, experiment, count);
+  if (length.steps && epoch.is_exact) length.most_epochs = (*length.steps - 1) / epoch.most + 1;
   int64_t most = 0;
-  if (!length.epochs || __builtin_mul_overflow(*length.epochs, batches->most(), &most)) return length;
+  if (!length.epochs || __builtin_mul_overflow(*length.epochs, epoch.most, &most)) return length;
   length.most_steps = most;
-  if (is_counted) length.counted_steps = most;
+  if (epoch.is_exact) length.counted_steps = most;
   return length;
 }
 

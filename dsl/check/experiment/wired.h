@@ -76,6 +76,12 @@ void check_hook_optimizers(Context& cx, const Experiment& experiment);
 void check_shown(Context& cx, const Experiment& experiment);
 /// E0313: what a choice is compared with is one of its values.
 void check_compared_choices(Context& cx, const Experiment& experiment);
+/// What an expression of a function stands for, behind conversions and names that have one value on every way.
+ExprView behind_names(ExprId id, const Fn& fn, const Program& program);
+/// A number without zeros at its end.
+std::string plain(double value);
+/// W0520: a loss over classes passes over what `collate` fills its targets up with.
+void check_counted_padding(Context& cx, const Experiment& experiment);
 /// W0517: the row of a table that is kept for what `collate` fills up is the one that it fills up with.
 void check_padding_rows(Context& cx, const Experiment& experiment);
 /// Withdraws W0503 where the train step goes on from the state of the batch before.

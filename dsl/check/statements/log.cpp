@@ -203,6 +203,19 @@ bool is_wrong_copy(const Scope& scope) {
   return minimized.found;
 }
 
+/// E0612: what a log says twice, one of which would count for nothing.
+void report_repeated(const ast::Log& log, Context& cx) {
+  for (const ast::Name& word : log.repeated) {
+    if (is_reported(cx, diagnostics::Code::E0612, word.span)) continue;  // A copy of the step is the same code.
+    diagnostics::Diagnostic diagnostic = diag::setting_twice(word.span, word.text);
+    if (word.text == "on") diagnostic.label(log.when_span, "first here");
+    if (word.text == "on" && cx.source_text(word.span) != cx.source_text(log.when_span))
+      diagnostic.help("each step, and their mean over the epoch, is `on both`")
+          .fix(source::join(log.when_span, word.span), "both");
+    cx.report(std::move(diagnostic));
+  }
+}
+
 const char* when_of(const ast::Log& log, bool is_metric, const Scope& scope) {
   const std::string& place = scope.info->name;
   const bool on_step = role_of(scope) == "train" && place != "train_epoch_end" && place != "train_end";
@@ -241,6 +254,7 @@ Stmt check_log(const ast::Stmt& statement, const ast::Log& log, Scope& scope) {
     report_misplaced(statement, log, scope);
     return {statement.span, stmt::Error{}};
   }
+  report_repeated(log, cx);
   LogEntry entry;
   entry.name = log.name.text;
   entry.role = role;

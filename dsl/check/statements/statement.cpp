@@ -318,7 +318,8 @@ void forget_unchanged(const ExprView& value, Scope& scope) {
 }
 
 Stmt check_expression(const ast::Stmt& statement, const ast::ExprStmt& expression, Scope& scope) {
-  if (report_compared_name(expression.value, scope)) return {statement.span, stmt::Error{}};
+  if (report_compared_name(expression.value, scope) || report_misspelt_word(expression.value, scope))
+    return {statement.span, stmt::Error{}};
   Expr value = check_expr(expression.value, scope);
   if (value.type.is_error()) return {statement.span, stmt::Error{}};
   const auto* update = value.get<node::CallMetric>();

@@ -25,6 +25,8 @@ Body check_body(const ast::Body& body, Scope& scope);
 Body check_nested(const ast::Body& body, Scope& scope);
 /// The same of what is not always done.
 Body check_branch(const ast::Body& body, Scope& scope);
+/// `minimise(loss)`: a value alone that begins with the word of a statement, misspelt. False if it is none.
+bool report_misspelt_word(const ast::Expr& value, Scope& scope);
 /// What the function of this scope returns.
 Stmt check_result(const ast::Expr& result, Span span, Scope& scope);
 /// What `if` and `while` ask: a bool on the host.

@@ -139,12 +139,21 @@ const auto log_kind = [](auto& c) {
                      : kind == K::Histogram ? ast::LogKind::Histogram
                                             : ast::LogKind::Text;
 };
+// What a log says behind its value, it says once: the first of them holds.
 const auto log_when = [](auto& c) {
   const lex::Token& token = x3::_attr(c);
-  x3::_val(c).when = token.kind == K::Step    ? ast::LogWhen::Step
-                     : token.kind == K::Epoch ? ast::LogWhen::Epoch
-                                              : ast::LogWhen::Both;
-  x3::_val(c).when_span = token.span;
+  ast::Log& log = x3::_val(c);
+  if (log.when != ast::LogWhen::Default) return log.repeated.push_back({"on", token.span});
+  log.when = token.kind == K::Step    ? ast::LogWhen::Step
+             : token.kind == K::Epoch ? ast::LogWhen::Epoch
+                                      : ast::LogWhen::Both;
+  log.when_span = token.span;
+};
+const auto log_bar = [](auto& c) {
+  if (std::exchange(x3::_val(c).bar, true)) x3::_val(c).repeated.push_back({"bar", x3::_attr(c).span});
+};
+const auto log_reduce = [](auto& c) {
+  if (x3::_val(c).reduce) x3::_val(c).repeated.push_back({"reduce", x3::_attr(c).span});
 };
 
 /// `if a = b {`
@@ -229,8 +238,8 @@ const auto log_stmt_def =
     x3::omit[(ahead(K::Log, kNames | KindSet{K::Str, K::StrBegin}) >> skip_quietly(K::Log)) > -log_kind_word >
              name[set<&ast::Log::name>] > -(skip_quietly(K::Assign) > expr[set<&ast::Log::value>]) >
              *((skip(K::On) > token(KindSet{K::Step, K::Epoch, K::Both}, Expected::LogWhen)[log_when]) |
-               skip(K::Bar)[raise<&ast::Log::bar>] |
-               (skip(K::Reduce) >
+               token(K::Bar)[log_bar] |
+               (token(K::Reduce)[log_reduce] >
                 ((NameParser(K::Merge, Expected::LogReduction)[set<&ast::Log::reduce>] > name[set<&ast::Log::merge>]) |
                  NameParser(kReductions, Expected::LogReduction)[set<&ast::Log::reduce>])))];
 
