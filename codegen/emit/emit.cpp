@@ -25,10 +25,9 @@ cpp::Function main_function(const Context& cx) {
   main.result = cpp::plain("int");
   main.name = "main";
   main.params = {{cpp::plain("int"), "argc"}, {cpp::plain("char**"), "argv"}};
-  cpp::Expr made =
-      cpp::call("ltr::build::program", {cpp::string(cx.module.name), cpp::integer(cx.tables.edition),
-                                        cpp::string(cx.tables.source_hash), cpp::string(cx.tables.compiler),
-                                        cpp::string(cx.tables.folder)});
+  cpp::Expr made = cpp::call("ltr::build::program", {cpp::string(cx.module.name), cpp::integer(cx.tables.edition),
+                                                     cpp::string(cx.tables.source_hash),
+                                                     cpp::string(cx.tables.compiler), cpp::string(cx.tables.folder)});
   main.body.push_back(cpp::variable(cpp::reference(cpp::plain("ltr::Program")), "table", std::move(made)));
   main.body.push_back(cpp::expression(cpp::call("program::table", {cpp::name("table")})));
   main.body.push_back(

@@ -52,6 +52,7 @@ class Common : public Unheard {
   virtual void say(const Str& line) { print_err(line + "\n"); }
   /// To stdout. A run does not end because nobody reads on; that is said once.
   void out(const Str& text) {
+    if (terminal_.is_output_taken) return print_err(text);
     print_out(text);
     if (output_fault().empty() || is_told_.exchange(true)) return;
     print_err(fmt::format("warning: standard output takes nothing any more ({}); the run goes on without it\n",

@@ -14,7 +14,8 @@ enum class BarStyle { Auto, Bar, Lines, None };
 struct Terminal {
   bool is_quiet = false;
   bool is_json = false;
-  bool has_bar = false;  ///< stderr is a terminal, and nobody said --no-bar
+  bool is_output_taken = false;  ///< stdout is for rows: what the program prints goes to stderr
+  bool has_bar = false;          ///< stderr is a terminal, and nobody said --no-bar
   BarStyle style = BarStyle::Auto;
   int64_t bar_rate = 10;  ///< how often the bar is drawn, a second
   bool has_color = false;

@@ -449,7 +449,7 @@ class FitVerb {
         held.weights + held.gradients + held.states);
     for (const auto& [name, value] : report.last) {
       if (out.back() != '{') out += ',';
-      out += doors::json_string(name) + ":" + doors::json_number(value);
+      out += doors::json_string(recorded_name(name)) + ":" + doors::json_number(value);
     }
     return out + "}";
   }

@@ -193,9 +193,10 @@ int run_predict(Start& start) {
 
   const GivenParams given = read_step_params(start, *step);
   const bool prints_text = given.is_text && !start.line.has("write");
-  // Among predictions on standard output no event stands.
+  // Among predictions on standard output stands no event, and nothing that hooks print.
   Terminal terminal = start.terminal;
-  if (prints_text || start.line.get("write", run.empty() ? "-" : "") == "-") terminal.is_json = false;
+  terminal.is_output_taken = prints_text || start.line.get("write", run.empty() ? "-" : "") == "-";
+  terminal.is_json = terminal.is_json && !terminal.is_output_taken;
   const std::unique_ptr<Progress> progress = make_progress(terminal);
   RunRequest request = start.request(*progress);
   request.run_dir = run;

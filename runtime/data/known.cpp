@@ -130,8 +130,8 @@ void Known::need() const {
   if (known_before.contains(name_) && try_take(known_before[name_])) return;
   const Str own = key();
   // Data beside one another may have a `let` of one name, each of its own streams.
-  Str files = fmt::format("{}\n{}\n{}:{}:{}\n{}", known_program, name_, location_.file, location_.line, location_.column,
-                          own);
+  Str files =
+      fmt::format("{}\n{}\n{}:{}:{}\n{}", known_program, name_, location_.file, location_.line, location_.column, own);
   for (const OpenedFile& file : opened_files()) files += "\n" + file.fingerprint;
   const bool is_cached = !own.empty() && !known_program.empty() && !is_mock_data();
   const fs::path folder = is_cached ? cache_folder("facts") : fs::path();

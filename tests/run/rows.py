@@ -51,9 +51,11 @@ model Net() {
   step train[B](x: float[B], kind: i64[B]) { minimize cross_entropy(net(x.unsqueeze(1)), kind) }
   step predict[B](x: float[B], size: i64[B]) -> float[B] = x / (x - 5.0) + size.to(float)
 }
+callback Tell for Net { on predict_batch_end { print "told {output:.2}" } }
 experiment labelled { data = Rows()
   model = Net()
-  trainer { epochs = 1 } }
+  trainer { epochs = 1 }
+  callbacks { Tell() } }
 """
 
 
@@ -115,6 +117,9 @@ def read(program, folder, text, *options, name="in.csv"):
 def foreign(program, folder):
     result = read(program, folder, "x,size\n1,s\n2,m\n", "--json", "--write", "-")
     check("read: what is printed are predictions alone, with --json too", [sorted(row) for row in result.rows] == [["prediction"]] * 2, result.text)
+    lines = result.stdout.splitlines()
+    check("read: what hooks print is beside the predictions, on standard error", all(line.startswith("{") for line in lines)
+          and "told [" in result.stderr, result.text)
     result = read(program, folder, "x,size\n1,s\n2,m\n", "--json", "--write", folder / "two.csv")
     check("read: of a file --json says what was made", result.rows[-1]["event"] == "end" and result.rows[-1]["samples"] == 2
           and result.rows[-1]["files"] == [str(folder / "two.csv")], result.text)

@@ -136,6 +136,16 @@ Body extern_body(const FnInfo& fn, Scope& scope) {
 void check_externs(Context& cx) {
   namespace fs = std::filesystem;
   std::map<fs::path, size_t> files;
+  std::map<std::string, std::pair<size_t, Span>> defined;
+  const auto define = [&](const std::string& name, size_t file, Span span) {
+    const auto [first, is_new] = defined.emplace(name, std::pair(file, span));
+    if (is_new || first->second.first == file) return;
+    const auto& externs = cx.program.externs;
+    cx.report(diag::two_externs(span, externs[first->second.first].file, externs[file].file, name)
+                  .label(first->second.second, "the other one")
+                  .note("functions of all C++ files lie in one name space, whichever file of the program declares them")
+                  .help("give one of them another name, here and in its C++ file"));
+  };
   for (const resolve::Module& module : cx.graph.modules) {
     if (module.is_library) continue;
     for (const ast::Decl& decl : module.ast.decls) {
@@ -152,6 +162,8 @@ void check_externs(Context& cx) {
         FnInfo& info = fn_of(cx, symbol->second);
         check_body_of(cx, info);
         cx.program.externs[at->second].fns.push_back(read_function(cx, fn, info));
+        define(info.name, at->second, fn.signature.name.span);
+        if (fn.backward) define(fn.backward->text, at->second, fn.backward->span);
       }
     }
   }

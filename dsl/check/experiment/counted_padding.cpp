@@ -25,36 +25,6 @@ std::optional<Counted> counted_by(Id loss) {
   return std::nullopt;
 }
 
-struct Filling {
-  double value = 0;
-  Span span;
-};
-
-/// What a stream of batches fills a field up with; nothing if it does not, or if only a run knows.
-std::optional<Filling> filling_of(const std::string& field, const ExprView& stream, const Program& program) {
-  constexpr size_t kPad = 3, kPads = 5;  // of `collate(stream, size, drop_last, pad, lengths, pads, …)`
-  const auto* op = stream.get<node::Op>();
-  if (op == nullptr || op->op != Id::Collate || op->args.size() <= kPads) return std::nullopt;
-  const std::vector<TypeField>& record = program.exprs[op->args[0]].type.fields;
-  const auto found = std::ranges::find(record, field, &TypeField::name);
-  const bool is_filled = found != record.end() && found->type.is_tensor() && !found->type.dims.empty() &&
-                         program.atoms.mentions_unknown(found->type.dims.back().size);
-  if (!is_filled) return std::nullopt;
-  ExprId value = op->args[kPad];
-  const auto* pads = program.exprs[op->args[kPads]].get<node::List>();
-  for (const ExprId id : pads != nullptr ? pads->elements : ExprIds()) {
-    const auto* pair = program.exprs[id].get<node::Tuple>();
-    if (pair == nullptr || pair->elements.size() != 2) return std::nullopt;
-    const auto* name = program.exprs[pair->elements[0]].get<node::StrConst>();
-    if (name == nullptr) return std::nullopt;
-    if (name->text == field) value = pair->elements[1];
-  }
-  const ExprView& with = program.exprs[value];
-  const auto known = with.is<node::NoneConst>() ? std::nullopt : evaluate(with, program);
-  if (!known) return std::nullopt;
-  return Filling{known->kind == HostValue::Kind::Int ? double(known->whole) : known->real, with.span};
-}
-
 /// The param of a step that holds all places of a target; nothing where it may be a part of them.
 std::optional<LocalId> whole_param(ExprId id, const Fn& step, const Program& program) {
   const ExprView expr = behind_names(id, step, program);
@@ -109,14 +79,15 @@ void check_counted_padding(Context& cx, const Experiment& experiment) {
       const std::string& field = data.batch.fields[size_t(step.fields[*param])].name;
       const auto filling = filling_of(field, batches, cx.program);
       const Passed passed = passed_by(*op, *places, cx.program);
-      if (!filling || passed.is_open || (passed.number && double(*passed.number) == filling->value)) return;
+      if (!filling || !filling->value || passed.is_open) return;
+      if (passed.number && double(*passed.number) == *filling->value) return;
       const Span place = passed.number ? passed.span : expr.span;
       if (is_reported(cx, diagnostics::Code::W0520, place)) return;
-      const std::string with = plain(filling->value);
+      const std::string with = plain(*filling->value);
       diagnostics::Diagnostic diagnostic =
           diag::counted_padding(place, std::string(library::info(op->op).name), field, with);
       diagnostic.label(filling->span, "fills up with this");
-      if (filling->value >= 0)
+      if (*filling->value >= 0)
         diagnostic
             .help("`pads = [(\"{}\", -100.0)]` fills up with no class, and `ignore_index = -100` passes over it", field)
             .help("or `ignore_index = {}`, where that is no class", with);

@@ -11,33 +11,30 @@ namespace ltr::check {
 
 namespace {
 
-/// All that the `collate`s of a data fill up with; `is_open` where some of it is not known here.
+/// All rows of tables that the `collate`s of a data fill fields of whole numbers up with; `is_open` where some of it is not known here.
 struct Fillings {
   const Program& program;
   std::set<double> values;
   std::optional<Span> first;
   bool is_open = false;
 
-  void take(const ExprView& value) {
-    if (value.span.is_empty() || value.is<node::NoneConst>()) return;
-    const auto known = evaluate(value, program);
-    is_open = is_open || !known;
-    if (!known) return;
-    values.insert(known->kind == HostValue::Kind::Int ? double(known->whole) : known->real);
-    if (!first) first = value.span;
-  }
   void operator()(const ExprView& stream) {
-    constexpr size_t kPad = 3, kPads = 5;  // of `collate(stream, size, drop_last, pad, lengths, pads, …)`
     const auto* op = stream.get<node::Op>();
-    if (op != nullptr && op->op == library::Id::Collate && op->args.size() > kPads) {
-      take(program.exprs[op->args[kPad]]);
-      const auto* pads = program.exprs[op->args[kPads]].get<node::List>();
-      for (const ExprId id : pads != nullptr ? pads->elements : ExprIds()) {
-        const auto* pair = program.exprs[id].get<node::Tuple>();
-        if (pair != nullptr && pair->elements.size() == 2) take(program.exprs[pair->elements[1]]);
+    if (op != nullptr && op->op == library::Id::Collate) {
+      for (const TypeField& field : program.exprs[op->args[0]].type.fields) {
+        if (field.type.is_tensor() && !is_floating(field.type.element)) take(filling_of(field.name, stream, program));
       }
     }
     for_each_child(stream, [&](ExprId part) { (*this)(program.exprs[part]); });
+  }
+
+ private:
+  void take(const std::optional<Filling>& filling) {
+    if (!filling) return;
+    is_open = is_open || !filling->value;
+    if (!filling->value || *filling->value < 0) return;  // No table has such a row.
+    values.insert(*filling->value);
+    if (!first) first = filling->span;
   }
 };
 
@@ -63,6 +60,31 @@ struct Tables {
 };
 
 }  // namespace
+
+std::optional<Filling> filling_of(const std::string& field, const ExprView& stream, const Program& program) {
+  constexpr size_t kPad = 3, kPads = 5;  // of `collate(stream, size, drop_last, pad, lengths, pads, …)`
+  const auto* op = stream.get<node::Op>();
+  if (op == nullptr || op->op != library::Id::Collate || op->args.size() <= kPads) return std::nullopt;
+  const std::vector<TypeField>& record = program.exprs[op->args[0]].type.fields;
+  const auto found = std::ranges::find(record, field, &TypeField::name);
+  const bool is_filled = found != record.end() && found->type.is_tensor() && !found->type.dims.empty() &&
+                         program.atoms.mentions_unknown(found->type.dims.back().size);
+  if (!is_filled) return std::nullopt;
+  ExprId value = op->args[kPad];
+  const auto* pads = program.exprs[op->args[kPads]].get<node::List>();
+  for (const ExprId id : pads != nullptr ? pads->elements : ExprIds()) {
+    const auto* pair = program.exprs[id].get<node::Tuple>();
+    const bool is_pair = pair != nullptr && pair->elements.size() == 2;
+    const auto* name = is_pair ? program.exprs[pair->elements[0]].get<node::StrConst>() : nullptr;
+    if (name == nullptr) return Filling{std::nullopt, program.exprs[id].span};
+    if (name->text == field) value = pair->elements[1];
+  }
+  const ExprView& with = program.exprs[value];
+  if (with.is<node::NoneConst>()) return std::nullopt;
+  const auto known = evaluate(with, program);
+  if (!known) return Filling{std::nullopt, with.span};
+  return Filling{known->kind == HostValue::Kind::Int ? double(known->whole) : known->real, with.span};
+}
 
 std::string plain(double value) {
   char text[32];

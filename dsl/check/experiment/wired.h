@@ -78,6 +78,13 @@ void check_shown(Context& cx, const Experiment& experiment);
 void check_compared_choices(Context& cx, const Experiment& experiment);
 /// What an expression of a function stands for, behind conversions and names that have one value on every way.
 ExprView behind_names(ExprId id, const Fn& fn, const Program& program);
+/// What short records are filled up with, in one field of a batch.
+struct Filling {
+  std::optional<double> value;  ///< none where only a run knows it
+  Span span;
+};
+/// That of `field`, by the `collate` that a stream of batches ends in; nothing if it fills no such field up.
+std::optional<Filling> filling_of(const std::string& field, const ExprView& stream, const Program& program);
 /// A number without zeros at its end.
 std::string plain(double value);
 /// W0520: a loss over classes passes over what `collate` fills its targets up with.
