@@ -133,8 +133,8 @@ void check_activations(const Findings& findings, Sink& sink) {
     if (!seen.insert(one.span).second) continue;
     // A layer is no mistake where its scores are not wanted, and an activation behind the last one is.
     const bool is_masked = library::info(one.given.function).draws == library::Draws::InTraining;
-    const bool is_of_scores =
-        (library::info(one.taker).takes_scores() && !one.is_wanted) || one.taker == library::Id::PoissonLoss;
+    const bool is_of_scores = (library::info(one.taker).takes_scores() && !one.is_wanted) ||
+                              one.taker == library::Id::PoissonLoss || one.taker == library::Id::GaussianLoss;
     const bool is_activation = library::info(one.given.function).gives_probs;
     const Span place = is_of_scores || is_masked || is_activation ? one.given.span : one.span;
     const library::Id taker = is_masked ? library::Id::None : one.taker;
@@ -341,6 +341,13 @@ void check_kinds(const Findings& findings, Sink& sink) {
 
 void check_sides(const Findings& findings, Sink& sink) {
   std::set<Span> seen;
+  for (const OtherRows& one : findings.other_rows) {
+    if (!seen.insert(one.span).second) continue;
+    sink.report(diag::dims_differ(one.span, "the rows of what `" + one.taker + "` compares go along " + one.predicted +
+                                                " and along " + one.wanted)
+                    .note("there are equally many, in another order: each is compared with the target of another")
+                    .help("join the same axes of both in the same order"));
+  }
   for (const Sides& one : findings.sides) {
     if (!seen.insert(one.span).second) continue;
     const std::string loss(one.metric.empty() ? std::string(library::info(one.loss).name) : one.metric);

@@ -137,6 +137,13 @@ struct Sides {
   Span call = {};           ///< of the function that it stands in, where that is given them
 };
 
+/// A loss or metric whose sides have their rows in another order.
+struct OtherRows {
+  Span span;
+  std::string taker;
+  std::string predicted, wanted;  ///< `S · B`
+};
+
 /// `opt.step()` or `opt.clip_norm(x)` where the gradients were thrown away or used up.
 struct IdleCall {
   Span span;
@@ -224,6 +231,7 @@ struct Findings {
   std::vector<RecordSum> record_sums;      ///< a loss is a sum with it
   std::vector<LostClip> lost_clips;
   std::vector<Span> mean_divergences;  ///< of `kl_div`, over all numbers
+  std::vector<OtherRows> other_rows;
   std::vector<Sides> sides;
   std::vector<UnlikeAverage> averages;
   std::vector<Followed> followed;

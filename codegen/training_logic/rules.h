@@ -72,7 +72,7 @@ void check_totals(const Findings& findings, Sink& sink);
 void check_signs(const Findings& findings, const Heap& heap, Sink& sink);
 /// W0434: a loss that takes signs is given signs.
 void check_kinds(const Findings& findings, Sink& sink);
-/// W0414, W0415: a loss compares what is predicted with what is wanted.
+/// W0414, W0415, E0303: a loss compares what is predicted with what is wanted, row by row.
 void check_sides(const Findings& findings, Sink& sink);
 /// W0417: what `ema_update` follows is moved.
 void check_followed(const Findings& findings, const Heap& heap, Sink& sink);

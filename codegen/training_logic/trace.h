@@ -108,6 +108,8 @@ class Trace {
   using Operands = std::vector<const Value*>;
   /// What a mask and an index say of records, and one number of all of them.
   void take_records(const ir::Op& op, const Operands& operands, Value& value, const Frame& frame);
+  void take_rows(const ir::Op& op, const Operands& operands, Value& value, const Frame& frame) const;
+  void look_at_rows_of_sides(const Value& predicted, const Value& wanted, Span span, const std::string& taker);
   /// Numbers of all samples that meet each of them.
   void take_of_all(const ir::Op& op, const Operands& operands, Value& value, const Frame& frame);
   /// Whether it gives places of another axis than that of the records.

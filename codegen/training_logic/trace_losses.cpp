@@ -110,6 +110,8 @@ void Trace::look_at_activation(Id taker, const ir::Op& op, Frame& frame) {
 
 void Trace::look_at_sides(Id loss, const ir::Op& op, const Frame& frame) {
   if (frame.function->is_library || op.operands.size() < 2) return;
+  look_at_rows_of_sides(use(op.operands[0], frame), use(op.operands[1], frame), user_span(op, frame),
+                        std::string(library::info(loss).name));
   const auto are_same = [&](size_t i, size_t k) {
     const Value &left = use(op.operands[i], frame), &right = use(op.operands[k], frame);
     const bool is_one = op.operands[i] == op.operands[k] || (left.identity != 0 && left.identity == right.identity);
@@ -150,9 +152,14 @@ void Trace::look_at_sides(const ir::Op& op, const ir::Function& update, const Fr
   constexpr size_t kFirst = 1;  // behind the metric
   if (frame.function->is_library || !update.is_library || op.operands.size() != kFirst + 2) return;
   const Value &left = use(op.operands[kFirst], frame), &right = use(op.operands[kFirst + 1], frame);
+  look_at_rows_of_sides(left, right, user_span(op, frame), std::string(update.owner));
   const bool is_one = op.operands[kFirst] == op.operands[kFirst + 1] ||
                       (left.identity != 0 && left.identity == right.identity && !left.is_unknown);
-  if (is_one) findings.sides.push_back({user_span(op, frame), Id::None, "both sides", std::string(update.owner)});
+  // `accuracy(z, z.argmax(1))`: the target is what is predicted.
+  const uint64_t order = left.order_of != 0 ? left.order_of : left.identity;
+  const bool is_choice = order != 0 && order == right.order_of && !left.is_unknown;
+  if (is_one || is_choice)
+    findings.sides.push_back({user_span(op, frame), Id::None, "both sides", std::string(update.owner)});
 }
 
 // Who adds a name to itself means twice its value.

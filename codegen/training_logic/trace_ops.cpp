@@ -315,6 +315,9 @@ Value Trace::library(const ir::Op& op, Frame& frame) {
     const Activation& before = operands[is_number(0) ? 1 : 0]->activation;
     if (before.function == Id::Softmax || library::info(before.function).gives_scores) value.activation = before;
     value.is_share = op.function == Id::Mul;
+    // A sum that is scaled has the terms that it had.
+    const bool is_scaled = op.function == Id::Mul || is_number(1);
+    if (is_scaled) value.lost_term = operands[is_number(0) ? 1 : 0]->lost_term;
   }
   if (function.gives_probs || function.gives_scores || function.spoils_scores) value.activation = {op.function, span};
   if (op.function == Id::Log && operands[0]->activation.function == Id::Softmax)

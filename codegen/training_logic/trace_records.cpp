@@ -105,6 +105,8 @@ void Trace::take_places(const ir::Op& op, const Operands& operands, Value& value
   value.names_others = names_others(op, operands, frame);
   if (operands.empty() || op.results.empty()) return;
   const Value& first = *operands[0];
+  const bool keeps_order = op.function == Id::Softmax || op.function == Id::LogSoftmax || op.function == Id::Sigmoid;
+  if (keeps_order || op.function == Id::Argmax) value.order_of = first.order_of != 0 ? first.order_of : first.identity;
   const auto type_of = [&](size_t i) -> const ir::Type& { return frame.function->values[op.operands[i]].type; };
   // What is true or false is no number.
   const bool gives_bool = frame.function->values[op.results[0]].type.element == ir::Element::Bool;
@@ -144,10 +146,38 @@ void Trace::take_places(const ir::Op& op, const Operands& operands, Value& value
   if (left && right && *left + *right == 1) value.places = places_of_pair(op.function, *left == 0);
 }
 
+// What goes along the rows leaves them where they are.
+void Trace::take_rows(const ir::Op& op, const Operands& operands, Value& value, const Frame& frame) const {
+  if (operands.empty() || op.results.empty()) return;
+  const ir::Type &from = frame.function->values[op.operands[0]].type, &to = frame.function->values[op.results[0]].type;
+  if (!from.is_tensor() || !to.is_tensor() || from.dims.empty() || to.dims.empty()) return;
+  const auto is_name = [&](ir::DimId dim) { return module_.dims[dim].kind == ir::Dim::Kind::Name; };
+  const bool joins =
+      (op.function == Id::Flatten || op.function == Id::Reshape) && from.dims.size() == to.dims.size() + 1;
+  if (joins && std::equal(from.dims.begin() + 2, from.dims.end(), to.dims.begin() + 1, to.dims.end())) {
+    if (is_name(from.dims[0]) && is_name(from.dims[1]))
+      value.rows = JoinedAxes{frame.function, from.dims[0], from.dims[1]};
+    return;
+  }
+  const library::Function& function = library::info(op.function);
+  const bool moves = op.function == Id::Flip || op.function == Id::IndexSelect;
+  const bool is_along = function.gives_scores || function.gives_probs || (function.rearranges && !moves);
+  if (is_along && from.dims[0] == to.dims[0]) value.rows = operands[0]->rows;
+}
+
+void Trace::look_at_rows_of_sides(const Value& predicted, const Value& wanted, Span span, const std::string& taker) {
+  const auto &left = predicted.rows, &right = wanted.rows;
+  if (!left || !right || left->function != right->function) return;
+  if (left->outer != right->inner || left->inner != right->outer || left->outer == left->inner) return;
+  const std::string outer = to_text(left->outer, module_.dims), inner = to_text(left->inner, module_.dims);
+  findings.other_rows.push_back({span, taker, outer + " · " + inner, inner + " · " + outer});
+}
+
 void Trace::take_records(const ir::Op& op, const Operands& operands, Value& value, const Frame& frame) {
   look_at_masks(op, operands, frame);
   look_at_rows(op, operands, frame);
   take_places(op, operands, value, frame);
+  take_rows(op, operands, value, frame);
   if (operands.empty()) return;
   value.fill = take_fill(op, operands, frame);
   take_of_all(op, operands, value, frame);

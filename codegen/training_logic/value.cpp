@@ -124,6 +124,8 @@ Value join(const Value& left, const Value& right) {
   if (left.places == right.places) value.places = left.places;
   if (left.element == right.element) value.element = left.element;
   if (left.identity == right.identity) value.identity = left.identity;
+  if (left.order_of == right.order_of) value.order_of = left.order_of;
+  if (left.rows == right.rows) value.rows = left.rows;
   value.is_zero_or_one = left.is_zero_or_one && right.is_zero_or_one;
   if (left.filled == right.filled) value.filled = left.filled;
   if (left.hidden == right.hidden) value.hidden = left.hidden;

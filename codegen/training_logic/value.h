@@ -96,6 +96,13 @@ struct OfAll {
   bool is_of_columns = false;
 };
 
+/// Two axes that were made one, the first of a value: in their order, as the function calls them that did it.
+struct JoinedAxes {
+  const ir::Function* function = nullptr;
+  ir::DimId outer, inner;
+  bool operator==(const JoinedAxes&) const = default;
+};
+
 /// A place where blocks and weights are made: `net.body.3` below one model.
 struct Scope {
   uint32_t root = 0;
@@ -148,6 +155,7 @@ struct Value : boost::intrusive_ref_counter<Value, boost::thread_unsafe_counter>
   uint32_t total = 0;  ///< a sum over the records of a batch, moved and scaled: an index into `Trace::totals_`
   bool is_of_all_records = false;  ///< hangs on numbers of all records of a batch
   bool may_count = false;          ///< a number of the host, and maybe one by that of the records
+  uint64_t order_of = 0;           ///< of which these have the order, or are the choice: the `identity` of those
   uint64_t identity = 0;           ///< values that have the same one are the same in each run; 0: nobody knows
   std::optional<ir::Constant> constant;
   std::optional<std::pair<int64_t, int64_t>> range;  ///< each whole number from the first to below the second, in turn
@@ -164,6 +172,7 @@ struct Value : boost::intrusive_ref_counter<Value, boost::thread_unsafe_counter>
   std::optional<Span> negated;           ///< where that is taken with a minus
   std::string negated_name;              ///< and what the program calls what stands behind the minus
   Activation activation;                 ///< what was applied last: an activation, or a layer that gives scores
+  std::optional<JoinedAxes> rows;        ///< what its first axis is made of
   std::optional<OfAll> of_all;           ///< it is that, or computed of that and numbers
   std::vector<WeightUse> weights;        ///< of type weights; or the one weight it is
   std::vector<WeightUse> frozen;         ///< of type weights: of each place whose weights all stay as they are, one

@@ -132,7 +132,7 @@ struct Hook {
 
 /// What stands between the braces of a metric, data, block, model or callback.
 struct ErrorItem {
-  Name name;  ///< what it would have declared, as far as that can be told
+  std::vector<Name> names;  ///< what it would have declared, as far as that can be told
 };
 struct Item {
   Span span;

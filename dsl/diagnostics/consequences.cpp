@@ -74,6 +74,12 @@ void forget_misread(std::vector<Diagnostic>& told) {
                     (other.span.begin == one.span.end || other.span.begin == one.span.end + 1);
            });
   });
+  // What is `true` here may not be what is wanted there.
+  std::erase_if(told, [&](const Diagnostic& one) {
+    return one.code == Code::E0206 && std::ranges::any_of(told, [&](const Diagnostic& other) {
+             return (other.code == Code::E0309 || other.code == Code::E0313) && other.span == one.span;
+           });
+  });
   std::erase_if(told, [&](const Diagnostic& one) {
     return std::ranges::any_of(told, [&](const Diagnostic& other) {
       return follows(one, other) && other.span.source == one.span.source && other.span.begin == one.span.begin;

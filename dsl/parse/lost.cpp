@@ -103,6 +103,16 @@ ast::Name find_declared(const State& state, Iter first, Iter last) {
   return found;
 }
 
+std::vector<ast::Name> find_members(const State& state, Iter first, Iter last) {
+  std::vector<ast::Name> names;
+  if (ast::Name name = find_declared(state, first, last); !name.text.empty()) names.push_back(std::move(name));
+  for (Iter at = first; last - at > 3; ++at) {
+    if (at->starts_line && state.text(*at) == "self" && std::next(at)->kind == K::Dot && (at + 3)->kind == K::Assign)
+      names.push_back(state.name(*(at + 2)));
+  }
+  return names;
+}
+
 ast::Decl find_lost(const State& state, Iter first, Iter last) {
   ast::Decl lost{.span = state.span(first, last), .doc = {}, .node = ast::ErrorDecl{}};
   if (first == last || (first->kind != K::Import && state.text(*first) != "from")) {

@@ -118,6 +118,8 @@ class State {
 std::vector<ast::Name> find_assigned(const State& state, Iter first, Iter last);
 /// The name that a broken declaration or member would have declared; without text if it has none.
 ast::Name find_declared(const State& state, Iter first, Iter last);
+/// That of a broken member, and those that a `def __init__` gives to `self`.
+std::vector<ast::Name> find_members(const State& state, Iter first, Iter last);
 /// A declaration that could not be read; of an import all that its line names, `*` too.
 ast::Decl find_lost(const State& state, Iter first, Iter last);
 /// `dat` of `lib/dat.ltr`: what a file is imported as, mostly.

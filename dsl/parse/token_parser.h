@@ -232,7 +232,7 @@ inline void mark_error(const State& state, ast::Stmt& node, Iter first, Iter las
 }
 inline void mark_error(const State& state, ast::Item& node, Iter first, Iter last) {
   if (!node.span.is_empty()) return;
-  node = ast::Item{state.span(first, last), {}, ast::ErrorItem{find_declared(state, first, last)}};
+  node = ast::Item{state.span(first, last), {}, ast::ErrorItem{find_members(state, first, last)}};
 }
 inline void mark_error(const State& state, ast::Decl& node, Iter first, Iter last) {
   if (!node.span.is_empty() && node.get<ast::Import>() == nullptr) return;

@@ -274,8 +274,7 @@ void check_data_items(Context& cx, ObjectInfo& object, const ast::Data& data) {
   scope.requirements = &object.requirements;
   declare_functions(cx, object, data);
   for (const ast::Item& item : data.items) {
-    if (const auto* broken = item.get<ast::ErrorItem>(); broken && !broken->name.text.empty())
-      object.members[broken->name.text] = {Type::error(), MemberKind::Let, broken->name.span};
+    if (const auto* broken = item.get<ast::ErrorItem>()) take_lost_members(*broken, object);
     if (const auto* let = item.get<ast::Let>()) check_let(*let, object, typed, scope);
   }
   check_batch(cx, object, data, scope);

@@ -62,6 +62,10 @@ void check_drawn_members(Context& cx);
 void check_independent_gradients(const Fn& fn, Context& cx);
 /// The step of a trainer that the name of one like `training` or `vall` means, if the model has none of that name.
 std::optional<std::string> step_meant_by(const FnInfo& step);
+/// Of a function that nothing in the file uses, and that another library would call: says what it is here. False if it is none.
+bool report_foreign_method(const ast::Fn& fn, const ObjectInfo& object, Context& cx);
+/// The members of a part that could not be read: what they are nobody knows.
+void take_lost_members(const ast::ErrorItem& lost, ObjectInfo& object);
 /// Whether E0423 asks for `name` as that of a step which logs under another one.
 bool is_told_of_steps(const ObjectInfo& model, const std::string& name);
 /// W0402: steps of wired models that neither the trainer nor anything of the program calls.

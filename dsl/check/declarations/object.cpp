@@ -336,10 +336,7 @@ struct ObjectChecker {
     for (const ast::Item& item : items_of(decl)) {
       if (const auto* fn = item.get<ast::Fn>()) {
         FnRole role = FnRole::Method;
-        const std::string hook(diagnostics::renamed(fn->name.text).value_or(fn->name.text));
-        if (object.kind == Kind::CallbackValue && fn->params.empty() && find_hook(hook) != nullptr) {
-          cx.report(diag::wrong_place(fn->name.span, "`" + fn->name.text + "` is a hook, and no function")
-                        .help("`on {} { … }`", hook));
+        if (report_foreign_method(*fn, object, cx)) {
           typed.is_damaged = true;
           continue;
         }
@@ -374,8 +371,7 @@ struct ObjectChecker {
 
   void check_members() {
     for (const ast::Item& item : items_of(decl)) {
-      if (const auto* broken = item.get<ast::ErrorItem>(); broken && !broken->name.text.empty())
-        object.members[broken->name.text] = {Type::error(), MemberKind::Let, broken->name.span};
+      if (const auto* broken = item.get<ast::ErrorItem>()) take_lost_members(*broken, object);
       if (const auto* m = item.get<ast::Member>()) check_member(*m);
       if (const auto* m = item.get<ast::Parameter>()) check_parameter(*m);
       if (const auto* m = item.get<ast::Let>()) check_let(*m, item.span);

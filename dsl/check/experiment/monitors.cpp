@@ -1,3 +1,4 @@
+#include "dsl/check/declarations/hook.h"
 #include "dsl/check/experiment/series.h"
 #include "dsl/check/experiment/wired.h"
 #include "dsl/check/walk.h"
@@ -133,10 +134,11 @@ void check_watching(Context& cx, const ExprView& expr, Recorded& recorded) {
   if (mode) check_mode(cx, cx.at(call->args[*mode].value), watched->series, place, *one);
 }
 
-void check_body_of_hook(Context& cx, const Body& body, Recorded& recorded);
+void check_body_of_hook(Context& cx, const Body& body, Recorded& recorded, bool is_of_fit);
 
 /// `metric(val.loss)` in the hooks of a callback.
-void check_expr_of_hook(Context& cx, const ExprView& expr, Recorded& recorded) {
+/// `is_of_fit`: it runs in a fit alone, where `step test` never has run.
+void check_expr_of_hook(Context& cx, const ExprView& expr, Recorded& recorded, bool is_of_fit) {
   if (const auto* metric = expr.get<node::MetricSeries>()) {
     // The place of the series within `metric(…)`.
     const std::string text = cx.source_text(expr.span);
@@ -146,19 +148,22 @@ void check_expr_of_hook(Context& cx, const ExprView& expr, Recorded& recorded) {
       span.begin += uint32_t(at);
       span.end = span.begin + uint32_t(metric->series.size());
     }
-    if (const Logged* logged = find_logged(recorded.series, metric->series))
-      check_class(cx, metric->series, span, *logged);
-    else
+    const Logged* logged = find_logged(recorded.series, metric->series);
+    const bool is_of_test = metric->series.starts_with(std::string(kTestRole) + ".");
+    if (logged == nullptr)
       report_unknown(cx, metric->series, span, recorded);
+    else if (check_class(cx, metric->series, span, *logged) && is_of_fit && is_of_test && !logged->absent.empty() &&
+             !is_reported(cx, diagnostics::Code::E0430, span))  // Another experiment lists the callback, too.
+      cx.report(diag::monitor_without_value(span, metric->series, logged->absent).label(logged->span, "logged here"));
   }
-  for_each_child(expr, [&](ExprId child) { check_expr_of_hook(cx, cx.at(child), recorded); });
-  for_each_body(expr, [&](const Body& body) { check_body_of_hook(cx, body, recorded); });
+  for_each_child(expr, [&](ExprId child) { check_expr_of_hook(cx, cx.at(child), recorded, is_of_fit); });
+  for_each_body(expr, [&](const Body& body) { check_body_of_hook(cx, body, recorded, is_of_fit); });
 }
 
-void check_body_of_hook(Context& cx, const Body& body, Recorded& recorded) {
+void check_body_of_hook(Context& cx, const Body& body, Recorded& recorded, bool is_of_fit) {
   for (const Stmt& stmt : body) {
-    for_each_child(stmt, [&](ExprId child) { check_expr_of_hook(cx, cx.at(child), recorded); });
-    for_each_body(stmt, [&](const Body& inner) { check_body_of_hook(cx, inner, recorded); });
+    for_each_child(stmt, [&](ExprId child) { check_expr_of_hook(cx, cx.at(child), recorded, is_of_fit); });
+    for_each_body(stmt, [&](const Body& inner) { check_body_of_hook(cx, inner, recorded, is_of_fit); });
   }
 }
 
@@ -239,7 +244,12 @@ void check_monitors(Context& cx, const Experiment& experiment, const ast::Sectio
   }
   for (const Object& callback : cx.program.callbacks) {
     if (!is_listed(callback.name, experiment)) continue;
-    for (const uint32_t fn : callback.fns) check_body_of_hook(cx, cx.program.fns[fn].body, recorded);
+    for (const uint32_t fn : callback.fns) {
+      const Fn& code = cx.program.fns[fn];
+      const Hook* hook = code.role == FnRole::Hook ? find_hook(code.name) : nullptr;
+      const bool is_of_fit = hook != nullptr && (hook->role == kTrainRole || hook->role == kValRole);
+      check_body_of_hook(cx, code.body, recorded, is_of_fit);
+    }
   }
   if (sweep != nullptr) check_sweep_target(cx, *sweep, recorded);
   for (auto& [role, diagnostic] : recorded.lacking) cx.report(std::move(diagnostic));

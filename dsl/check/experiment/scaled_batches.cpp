@@ -40,6 +40,12 @@ ExprView behind_names(ExprId id, const Fn& fn, const Program& program) {
 
 namespace {
 
+bool divides_by_255(const node::Op& op, const Program& program) {
+  if (op.op != library::Id::Div || op.args.size() != 2) return false;
+  const auto by = evaluate(program.exprs[op.args[1]], program);
+  return by && (by->real == 255 || by->whole == 255);
+}
+
 /// The op that makes numbers from 0 to 1 of bytes for a field of the record that a map gives; nothing if none does.
 std::optional<ExprView> scaled_field(const std::string& field, const Fn& map, const Program& program) {
   const auto* end = map.body.empty() ? nullptr : map.body.back().get<stmt::Return>();
@@ -52,19 +58,33 @@ std::optional<ExprView> scaled_field(const std::string& field, const Fn& map, co
     const auto* op = value.get<node::Op>();
     const bool scales = op != nullptr && (op->op == library::Id::ToFloat || op->op == library::Id::Normalize);
     if (scales && program.exprs[op->args[0]].type.element == Element::U8) return value;
+    if (op != nullptr && divides_by_255(*op, program)) return value;
   }
   return std::nullopt;
 }
 
-/// Where a function divides a param of its own by 255 before it gives it another value.
+/// The function that a call runs, and what it is given; null if it is no such call.
+std::pair<const Fn*, const ExprIds*> called(const ExprView& expr, const Program& program) {
+  if (const auto* call = expr.get<node::CallFn>()) return {&program.fns[call->fn], &call->args};
+  if (const auto* call = expr.get<node::CallMethod>()) return {&program.fns[call->fn], &call->args};
+  return {};
+}
+
+/// Where a function, or one that it hands the param on to, divides it by 255 before it gives it another value.
 std::optional<Span> divided(LocalId param, const Fn& fn, const Program& program) {
   std::optional<Span> found;
   const auto look = [&](const ExprView& expr) {
+    if (found) return;
+    const auto is_param = [&](ExprId id) {
+      const auto* local = program.exprs[id].get<node::Local>();
+      return local != nullptr && local->local == param;
+    };
     const auto* op = expr.get<node::Op>();
-    if (found || op == nullptr || op->op != library::Id::Div || op->args.size() != 2) return;
-    const auto* local = program.exprs[op->args[0]].get<node::Local>();
-    const auto by = evaluate(program.exprs[op->args[1]], program);
-    if (local != nullptr && local->local == param && by && (by->real == 255 || by->whole == 255)) found = expr.span;
+    if (op != nullptr && divides_by_255(*op, program) && is_param(op->args[0])) found = expr.span;
+    const auto [callee, args] = called(expr, program);
+    for (size_t i = 0; callee != nullptr && !found && i < args->size() && i < callee->param_count; ++i) {
+      if (is_param((*args)[i])) found = divided(LocalId(i), *callee, program);
+    }
   };
   for (const Stmt& line : fn.body) {
     for_each_expr({line}, program, look);
@@ -89,10 +109,12 @@ void check_scaled_batches(Context& cx, const Experiment& experiment) {
       const auto scaled = scaled_field(data.batch.fields[size_t(step.fields[param])].name, *map, cx.program);
       const auto place = scaled ? divided(param, fn, cx.program) : std::nullopt;
       if (!place || is_reported(cx, diagnostics::Code::W0314, *place)) continue;
-      cx.report(diag::scaled_twice(*place, std::string(library::info(scaled->get<node::Op>()->op).name))
-                    .label(scaled->span, "made here")
-                    .note("what it gives of `u8` lies between 0 and 1")
-                    .help("leave the division out"));
+      const bool is_by_hand = scaled->get<node::Op>()->op == library::Id::Div;
+      const std::string by(is_by_hand ? "map" : library::info(scaled->get<node::Op>()->op).name);
+      diagnostics::Diagnostic diagnostic = diag::scaled_twice(*place, by);
+      diagnostic.label(scaled->span, "made here");
+      if (!is_by_hand) diagnostic.note("what it gives of `u8` lies between 0 and 1");
+      cx.report(std::move(diagnostic.help("leave the division out")));
     }
   }
 }

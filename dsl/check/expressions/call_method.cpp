@@ -167,8 +167,9 @@ Expr call_method(const ast::Field& field, std::vector<Given> given, Span span, S
       diagnostic.fixes[0].span.end = span.end;
     if (!is_near && (kind == Kind::Str || kind == Kind::Path)) note_known(diagnostic, known);
   }
-  // `loss.backward()` and `opt.step()` are one way to write an update.
-  if (name == "backward" && scope.place == Place::Step) scope.info->is_told_manual = true;
+  // `opt.zero_grad()`, `loss.backward()` and `opt.step()` are one way to write an update.
+  if (name == "backward" && scope.place == Place::Step && std::exchange(scope.info->is_told_manual, true))
+    return error_at(span);
   cx.report(std::move(diagnostic));
   return error_at(span);
 }

@@ -151,6 +151,24 @@ bool help_in_step(diagnostics::Diagnostic& diagnostic, const ast::Name& name, co
   return true;
 }
 
+/// `optimizer.step()` in a step, where the model has none of that name.
+bool help_of_optimizer(diagnostics::Diagnostic& diagnostic, const ast::Name& name, const NameUse& use,
+                       const Scope& scope) {
+  if (name.text != "optimizer" || use.field == nullptr || scope.place != Place::Step || scope.owner == nullptr)
+    return false;
+  std::vector<std::string> optimizers;
+  for (const auto& [member, info] : scope.owner->members) {
+    if (info.kind == MemberKind::Optimizer) optimizers.push_back(member);
+  }
+  if (!scope.info->is_manual)
+    diagnostic.help("`minimize loss` clears, differentiates and updates");
+  else if (optimizers.size() == 1)
+    diagnostic.help("that of the model is `{}`", optimizers[0]).fix(name.span, optimizers[0]);
+  else
+    note_there_are(diagnostic, optimizers);
+  return true;
+}
+
 /// `model.net` in the code of the model itself.
 bool help_in_model(diagnostics::Diagnostic& diagnostic, const ast::Name& name, const NameUse& use, const Scope& scope) {
   if (name.text != "model" || scope.owner == nullptr || scope.owner->kind != Kind::Model) return false;
@@ -284,6 +302,9 @@ void report_unknown(const ast::Name& name, Scope& scope, const NameUse& use) {
   }
   if (lacks_params(scope)) return;
   if (scope.lost_data && name.text == "data") return;
+  // `opt.zero_grad()`, `loss.backward()` and `opt.step()` are one way to write an update.
+  const bool is_update = name.text == "optimizer" && scope.place == Place::Step && !scope.info->is_manual;
+  if (is_update && std::exchange(scope.info->is_told_manual, true)) return;
   diagnostics::Diagnostic diagnostic = diag::unknown_name(name.span, name.text);
   if (!scope.cx.may_search(scope.module)) return scope.cx.report(std::move(diagnostic));
   const bool is_called = use.given != nullptr;
@@ -320,9 +341,10 @@ void report_unknown(const ast::Name& name, Scope& scope, const NameUse& use) {
   }
   if (help_of_function(diagnostic, name, use)) return scope.cx.report(std::move(diagnostic));
   if (help_in_step(diagnostic, name, scope) || help_in_hook(diagnostic, name, scope) ||
-      help_in_model(diagnostic, name, use, scope) || help_of_data(diagnostic, name, scope) ||
-      help_of_field(diagnostic, name, scope) || help_of_module(diagnostic, name, scope.module, scope.cx) ||
-      help_of_package(diagnostic, name, use, scope) || help_of_weights(diagnostic, name, use, scope)) {
+      help_in_model(diagnostic, name, use, scope) || help_of_optimizer(diagnostic, name, use, scope) ||
+      help_of_data(diagnostic, name, scope) || help_of_field(diagnostic, name, scope) ||
+      help_of_module(diagnostic, name, scope.module, scope.cx) || help_of_package(diagnostic, name, use, scope) ||
+      help_of_weights(diagnostic, name, use, scope)) {
     take_empty_call(diagnostic, use, scope);
     return scope.cx.report(std::move(diagnostic));
   }
