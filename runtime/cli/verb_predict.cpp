@@ -1,6 +1,7 @@
 // `predict`: runs `step predict` over the predict streams, over rows from a file, or once over what flags give.
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 
 #include "runtime/api/suggest.h"
@@ -171,6 +172,15 @@ void need_folder(const Str& out) {
   }
 }
 
+/// R2006 where the rows that are read would be replaced by what is made of them.
+void need_other_file(const Str& read, const Str& written) {
+  std::error_code failed;
+  if (read.empty() || !std::filesystem::equivalent(read, written, failed)) return;
+  throw with_help(
+      error_at({}, err::settings_contradict, fmt::format("--write {}: it is the file that --read names", written)),
+      "predictions need a file of their own");
+}
+
 void tell_doubts(const Input& input, const Predictions& predictions, int64_t samples) {
   if (predictions.not_finite() > 0) {
     print_err(fmt::format("warning: {} of {} {} not finite; the first is number {}\n",
@@ -187,6 +197,7 @@ void tell_doubts(const Input& input, const Predictions& predictions, int64_t sam
 
 int run_predict(Start& start) {
   need_folder(start.line.get("out"));
+  need_other_file(start.line.get("read"), start.line.get("write"));
   const PredictStart made = start_predict(start);
   const StepInfo* step = &made.step;
   const Str& run = made.run;

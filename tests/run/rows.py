@@ -123,6 +123,9 @@ def foreign(program, folder):
     result = read(program, folder, "x,size\n1,s\n2,m\n", "--json", "--write", folder / "two.csv")
     check("read: of a file --json says what was made", result.rows[-1]["event"] == "end" and result.rows[-1]["samples"] == 2
           and result.rows[-1]["files"] == [str(folder / "two.csv")], result.text)
+    result = read(program, folder, "x,size\n1,s\n", "--write", folder / "in.csv")
+    check("read: what is read is not written over", result.returncode == 2 and "R2006" in result.text
+          and (folder / "in.csv").read_text() == "x,size\n1,s\n", result.text)
     facts = json.loads(run(program, "version", "--json").stdout)
     check("version --json: an object", facts["program"] and facts["source"] in run(program, "version").stdout, facts)
     refused = run(program, "describe", "--json")

@@ -81,6 +81,8 @@ def names(folder):
 
     text = Case(folder, "lines", f"""  train = text_lines("a.txt") |> map(row => (x = stack([1.0 * class_of(row.text, {CLASSES}), 0.0]))) |> collate(3)""")
     check("text_lines: UTF-8 is read", text.write("a.txt", GOOD + b"\nAnn\n" + GOOD + b"\n").rows() == [(0, 0), (1, 0), (0, 0)], text.run().text)
+    text.write("a.txt", b"\xef\xbb\xbfAnn\n" + GOOD + b"\n")
+    check("text_lines: a byte-order mark is no part of the first line", text.rows() == [(1, 0), (0, 0)], text.run().text)
     text.write("a.txt", GOOD + b"\nAnn\n" + BAD + b"\n").refuses("text_lines: a line in Latin-1", "R3003", "a.txt:3: " + wanted + "2")
 
     chars = Case(folder, "chars", """  train = text_chars("a.txt") |> map(s => (x = stack([s.ids.to(float), 0.0]))) |> collate(4)""")

@@ -28,13 +28,16 @@ int32_t next_code_point(const Str& text, size_t& position) {
   return value;
 }
 
+/// Behind a byte-order mark, which is no part of a text.
+size_t begin_of(const Str& text) { return text.starts_with("\xEF\xBB\xBF") ? 3 : 0; }
+
 class Characters : public Source {
  public:
   Characters(Str path, const Str& text) : Source(text_chars_record()), path_(std::move(path)) {
     need_utf8(text);
     std::vector<int32_t> points;
     points.reserve(text.size());
-    for (size_t position = text.compare(0, 3, "\xEF\xBB\xBF") == 0 ? 3 : 0; position < text.size();)
+    for (size_t position = begin_of(text); position < text.size();)
       points.push_back(next_code_point(text, position));
     characters_ = points;
     std::sort(characters_.begin(), characters_.end());
@@ -85,7 +88,7 @@ class Lines : public Source {
     for (const Str& path : files) {
       note_opened(path);
       const Str text = reading(path, [&] { return doors::read_file(path); });
-      for (size_t begin = 0; begin < text.size();) {
+      for (size_t begin = begin_of(text); begin < text.size();) {
         size_t end = text.find('\n', begin);
         if (end == Str::npos) end = text.size();
         const size_t stop = end > begin && text[end - 1] == '\r' ? end - 1 : end;
