@@ -48,6 +48,14 @@ Expr check_loss(const ast::Expr& expr, const char* verb, Scope& scope) {
   diagnostics::Diagnostic diagnostic = diag::loss_not_scalar(loss.span, cx.text(loss.type));
   if (loss.type.is_tensor() && is_floating(loss.type.element))
     diagnostic.help("take the mean: `{} mean({})`", verb, cx.source_text(loss.span));
+  // `minimize(loss, opt)`
+  const auto* pair = expr.get<ast::Tuple>();
+  const bool names_optimizer = pair != nullptr && pair->elements.size() == 2 && loss.type.fields.size() == 2 &&
+                               loss.type.fields[1].type.kind == Kind::Optimizer;
+  if (names_optimizer) {
+    const std::string said = cx.source_text(pair->elements[0].span) + " with " + cx.source_text(pair->elements[1].span);
+    diagnostic.help("`{} {}`", verb, said).fix(loss.span, " " + said);
+  }
   forget(loss, diagnostic, scope);
   if (loss.type.is_tensor() && !loss.type.dims.empty()) label_vector(diagnostic, loss, scope);
   cx.report(std::move(diagnostic));
