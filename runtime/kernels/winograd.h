@@ -35,6 +35,7 @@ struct Plane {
 struct Sums {
   float* at = nullptr;
   int64_t step = 0;
+  int first = 0, last = 4;  ///< rows of 4 × 4 sums that a row along the tiles has; of the others nothing is written
 };
 
 /// Kernels of 3 × 3: of row r and input c at[r · row + c · input + element], or from the last element to the first.

@@ -216,33 +216,25 @@ class TileConvolution : public Kernel {
   const char* name_;
 };
 
+/// Those of one of 16 sums, [output][input].
+float* sum_of(const Geometry& of, Memory memory, const Layout& sums, int64_t group, int64_t sum) {
+  return floats(memory, sums) + (group * kSums + sum) * of.outputs * of.inputs;
+}
+
 /// The gradient of the weight, from sums over the tiles of all samples in their order: each thread its own inputs, or outputs.
 class TileWeightGradient : public Kernel {
  public:
-  TileWeightGradient(const Geometry& geometry, Layout gradient, Layout x, Layout sums, Layout out)
+  TileWeightGradient(const Geometry& geometry, Layout gradient, Layout x, Layout sums)
       : of_(geometry),
         // Enough for products, few enough to stay in caches.
         tiles_(geometry, std::clamp<int64_t>(16384 / (geometry.inputs + geometry.outputs), 64, 192),
                tile_kernel(geometry).lanes),
         gradient_(std::move(gradient)),
         x_(std::move(x)),
-        sums_(std::move(sums)),
-        out_(std::move(out)) {}
+        sums_(std::move(sums)) {}
 
   void run(Memory memory, const Part& part) const override {
-    // What is not divided, all threads read: tiles of inputs are the longer work, by their turning into panels, of which a part
-    // is worth half of a whole one.
-    const bool has_whole_panels = of_.inputs >= part.threads * of_.products_by->width;
-    const bool by_outputs = of_.outputs > 2 * of_.inputs || (!has_whole_panels && of_.outputs >= 2 * part.threads);
-    Range range{0, of_.inputs, 0, of_.outputs};
-    auto& begin = by_outputs ? range.output : range.input;
-    auto& end = by_outputs ? range.output_end : range.input_end;
-    std::tie(begin, end) = part.share(end);
-    if (begin == end) return;
-    for (int64_t group = 0; group < of_.groups; ++group) {
-      sum(memory, part, group, range);
-      finish(memory, group, range);
-    }
+    for (int64_t group = 0; group < of_.groups; ++group) sum(memory, part, group, range_of(part));
   }
   int64_t scratch_bytes() const override {
     const int64_t sums = step_of(of_.inputs * words()) + step_of(of_.outputs * words());
@@ -254,19 +246,35 @@ class TileWeightGradient : public Kernel {
  private:
   struct Range {
     int64_t input, input_end, output, output_end;
+    int row = 0, row_end = 4;  ///< of 4 × 4 sums
     int64_t inputs() const { return input_end - input; }
     int64_t outputs() const { return output_end - output; }
   };
+  /// What is not divided, all threads read: tiles of inputs are the longer work, by their turning into panels, of which a part is worth half
+  /// of a whole one. Of few channels it is nearly all of the work, and sums are divided.
+  Range range_of(const Part& part) const {
+    const bool has_whole_panels = of_.inputs >= part.threads * of_.products_by->width;
+    const bool by_outputs = of_.outputs > 2 * of_.inputs || (!has_whole_panels && of_.outputs >= 2 * part.threads);
+    Range range{0, of_.inputs, 0, of_.outputs};
+    if (of_.inputs <= of_.products_by->width && part.threads <= 4)
+      std::tie(range.row, range.row_end) = part.share(range.row_end);
+    else if (by_outputs)
+      std::tie(range.output, range.output_end) = part.share(of_.outputs);
+    else
+      std::tie(range.input, range.input_end) = part.share(of_.inputs);
+    return range;
+  }
 
   /// Of the tiles that are taken at a time.
   int64_t words() const { return of_.products_by->lines(tiles_.most()); }
 
   void sum(Memory memory, const Part& part, int64_t group, const Range& range) const {
+    if (range.inputs() == 0 || range.outputs() == 0) return;
     const WinogradKernel& by = tile_kernel(of_);
     const int64_t width = of_.products_by->width, places = of_.places(), lanes = by.lanes;
     const Elements elements{reinterpret_cast<float*>(part.scratch), tiles_.size()};
-    const Sums read{elements.at + kSums * elements.size, step_of(range.inputs() * words())};
-    const Sums spread{read.at + kSums * read.step, step_of(range.outputs() * words())};
+    const Sums read{elements.at + kSums * elements.size, step_of(range.inputs() * words()), range.row, range.row_end};
+    const Sums spread{read.at + kSums * read.step, step_of(range.outputs() * words()), range.row, range.row_end};
     float* const panel = spread.at + kSums * spread.step;
     PanelProduct product;
     product.rows = range.outputs();
@@ -277,12 +285,12 @@ class TileWeightGradient : public Kernel {
       const float* const gradient = floats(memory, gradient_) + (sample * of_.groups + group) * of_.outputs * places;
       product.depth = rounded(images * lines.count(), lanes);
       const auto row_of = [&](const Sums& row, int64_t image) {
-        return Sums{row.at + of_.products_by->lines(image * lines.count()), row.step};
+        return Sums{row.at + of_.products_by->lines(image * lines.count()), row.step, row.first, row.last};
       };
       for (int64_t c = range.input; c < range.input_end; ++c) {
         const int64_t step = of_.groups * of_.inputs * of_.image();
         const Plane plane = input_plane(of_, x + c * of_.image());
-        const Sums row{read.at + (c - range.input) * words(), read.step};
+        const Sums row{read.at + (c - range.input) * words(), read.step, read.first, read.last};
         if (all_of_images(plane, step, images, [&](const Plane& image, int64_t i) {
               return by.sum_image_row(image, lines, row_of(row, i));
             }))
@@ -293,7 +301,7 @@ class TileWeightGradient : public Kernel {
       for (int64_t o = range.output; o < range.output_end; ++o) {
         const int64_t step = of_.groups * of_.outputs * places;
         const Plane plane{gradient + o * places, of_.y.out, of_.x.out};
-        const Sums row{spread.at + (o - range.output) * words(), spread.step};
+        const Sums row{spread.at + (o - range.output) * words(), spread.step, spread.first, spread.last};
         if (all_of_images(plane, step, images, [&](const Plane& image, int64_t i) {
               return by.spread_image_row(image, lines, row_of(row, i));
             }))
@@ -301,9 +309,9 @@ class TileWeightGradient : public Kernel {
         read_images(by.read_places, plane, step, images, lines, lanes, 4, elements);
         by.spread_row(elements, product.depth, row);
       }
-      for (int64_t sum = 0; sum < kSums; ++sum) {
+      for (int64_t sum = 4 * range.row; sum < 4 * range.row_end; ++sum) {
         product.words = {spread.at + sum * spread.step, words(), 1, words()};
-        float* const to = sum_of(memory, group, sum) + range.output * of_.inputs + range.input;
+        float* const to = sum_of(of_, memory, sums_, group, sum) + range.output * of_.inputs + range.input;
         for (int64_t c = 0; c < range.inputs(); c += width) {
           product.columns = std::min(width, range.inputs() - c);
           // Words move as floats do.
@@ -317,13 +325,25 @@ class TileWeightGradient : public Kernel {
     });
   }
 
-  /// Gᵀ u G of each kernel.
-  void finish(Memory memory, int64_t group, const Range& range) const {
+  Geometry of_;
+  Tiles tiles_;
+  Layout gradient_, x_, sums_;
+};
+
+/// Gᵀ u G of each kernel, of these sums: each thread its own outputs.
+class TileWeightResult : public Kernel {
+ public:
+  TileWeightResult(const Geometry& geometry, Layout sums, Layout out)
+      : of_(geometry), sums_(std::move(sums)), out_(std::move(out)) {}
+
+  void run(Memory memory, const Part& part) const override {
+    const auto [begin, end] = part.share(of_.groups * of_.outputs);
     const int64_t step = of_.outputs * of_.inputs;
-    for (int64_t o = range.output; o < range.output_end; ++o) {
-      const float* from = sum_of(memory, group, 0) + o * of_.inputs + range.input;
-      float* to = floats(memory, out_) + ((group * of_.outputs + o) * of_.inputs + range.input) * 9;
-      for (int64_t c = range.input; c < range.input_end; ++c, ++from, to += 9) {
+    for (int64_t at = begin; at < end; ++at) {
+      const int64_t group = at / of_.outputs, o = at % of_.outputs;
+      const float* from = sum_of(of_, memory, sums_, group, 0) + o * of_.inputs;
+      float* to = floats(memory, out_) + at * of_.inputs * 9;
+      for (int64_t c = 0; c < of_.inputs; ++c, ++from, to += 9) {
         float half[3][4];
         for (int j = 0; j < 4; ++j) {
           const float *const u = from + j * step, middle = 0.5F * (u[4 * step] + u[8 * step]);
@@ -340,14 +360,11 @@ class TileWeightGradient : public Kernel {
       }
     }
   }
+  Str text() const override { return "weight of a convolution from tiles"; }
 
-  float* sum_of(Memory memory, int64_t group, int64_t sum) const {
-    return floats(memory, sums_) + (group * kSums + sum) * of_.outputs * of_.inputs;
-  }
-
+ private:
   Geometry of_;
-  Tiles tiles_;
-  Layout gradient_, x_, sums_, out_;
+  Layout sums_, out_;
 };
 
 }  // namespace
@@ -394,9 +411,15 @@ void weight_gradient_by_tiles(Lowering& to, const Geometry& of, const Layout& gr
   Call call;
   call.split = Split::Shares;
   call.reads = {{gradient.root, false}, {x.root, false}};
-  call.writes = {{sums.root, false}, {out.root, false}};
-  call.kernel = std::make_unique<TileWeightGradient>(of, gradient, x, sums, out);
+  call.writes = {{sums.root, false}};
+  call.kernel = std::make_unique<TileWeightGradient>(of, gradient, x, sums);
   to.add(std::move(call));
+  Call result;
+  result.split = Split::Shares;
+  result.reads = {{sums.root, false}};
+  result.writes = {{out.root, false}};
+  result.kernel = std::make_unique<TileWeightResult>(of, sums, out);
+  to.add(std::move(result));
 }
 
 }  // namespace ltr::plan
