@@ -39,12 +39,14 @@ Str hparam_text(const Program& program, const std::vector<HparamInfo>& hparams) 
   return out;
 }
 
-/// What the steps that `verb` runs are given.
-Str params_text(const Program& program, const VerbInfo& verb) {
+/// What the steps that `verb` runs are given: those of the experiment that `words` name, or of the first that has some.
+Str params_text(const Program& program, const VerbInfo& verb, const std::vector<Str>& words) {
   Str out;
+  const auto is_named = [&](const ExperimentInfo& experiment) { return !words.empty() && words[0] == experiment.name; };
+  const bool names_one = std::ranges::any_of(program.experiments, is_named);
   for (const Role role : verb.roles) {
     const auto has_params = [&](const ExperimentInfo& experiment) {
-      const StepInfo* step = find_step(experiment, role);
+      const StepInfo* step = names_one && !is_named(experiment) ? nullptr : find_step(experiment, role);
       return step != nullptr && !step->params.empty();
     };
     const auto found = std::ranges::find_if(program.experiments, has_params);
@@ -85,7 +87,7 @@ Str help_text(const Program& program, const CommandLine& line, const std::vector
     out += fmt::format("  {:<22} {}{}\n", left, info.doc, info.is_served() ? "" : " (not in this version)");
   }
   out += hparam_text(program, hparams);
-  if (const VerbInfo* verb = find_verb(line.verb)) out += params_text(program, *verb);
+  if (const VerbInfo* verb = find_verb(line.verb)) out += params_text(program, *verb, line.words);
   return out;
 }
 

@@ -83,6 +83,14 @@ with scratch() as place:
     result = run(program, "fit", "--help")
     check("help", "parameters of step train" in result.text and "--share" in result.text and "--count" in result.text, result.text)
 
+    # Of several experiments each has its own.
+    several = folder / "several.ltr"
+    other = PROGRAM[PROGRAM.index("model M"):].replace("model M(", "model Other(").replace("model = M()", "model = Other()").replace("experiment e ", "experiment f ")
+    several.write_text(PROGRAM + other.replace("share: float = 0.5", "share: float = 0.75"))
+    program = build(several, folder)
+    told = {name: run(program, "fit", *name.split(), "--help").stdout for name in ("", "e", "f")}
+    check("help of an experiment", "--share            float = 0.75" in told["f"] and "float = 0.75" not in told["e"] and told[""] == told["e"], told["f"])
+
     # A step that nothing feeds never runs, and needs nothing.
     alone = folder / "alone.ltr"
     alone.write_text(PROGRAM.replace("  val = synthetic(4, point) |> collate(4)\n", ""))
