@@ -29,6 +29,9 @@ EXPECTED = {
     "searchsorted([1.0, 3.0, 5.0], stack([x[0], 1.0 + x[3]]), right = true).to(float)": [3, 1],
 }
 EACH += EXPECTED
+NUMBERS = [math.nan, math.inf, -math.inf, *(float(one.replace("zero", "0")) for one in VALUES[3:])]
+# With AVX-512 LibTorch has nan and 0 of what is so large that its square is infinite; a plan keeps to the formula.
+BY_FORMULA = {"gelu(x)": lambda x: x * (1 + math.erf(x / math.sqrt(2))) / 2}
 PROGRAM = f"""ltr 1
 data Ids() {{
   batch[B] {{ n: i64[B] }}
@@ -89,6 +92,8 @@ with scratch() as place:
         check(f"{backend}: slopes of angles at their ends are infinite", moved == [0, -2, 2, 0], moved)
     for name, expression in [("scores", "weights behind a bce that is certain"), *((f"of{i}", one) for i, one in enumerate(EACH))]:
         one, other = found["torch"][name], found["native"][name]
+        if expression in BY_FORMULA:
+            one = list(map(BY_FORMULA[expression], NUMBERS))
         check(expression, len(one) == len(other) and all(map(is_same, one, other)), f"op by op {one}\nplanned  {other}")
         if expression in EXPECTED:
             check(f"{expression}, as in PyTorch", all(map(is_same, one, EXPECTED[expression])), one)

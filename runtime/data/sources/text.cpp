@@ -37,8 +37,7 @@ class Characters : public Source {
     need_utf8(text);
     std::vector<int32_t> points;
     points.reserve(text.size());
-    for (size_t position = begin_of(text); position < text.size();)
-      points.push_back(next_code_point(text, position));
+    for (size_t position = begin_of(text); position < text.size();) points.push_back(next_code_point(text, position));
     characters_ = points;
     std::sort(characters_.begin(), characters_.end());
     characters_.erase(std::unique(characters_.begin(), characters_.end()), characters_.end());
