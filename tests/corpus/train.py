@@ -22,7 +22,8 @@ FEW = ("cnn_accumulate", "distill", "forecast_gru", "gan", "gpt", "recommender_b
 
 
 def trains(path):
-    return re.search(r"^\s*step train\b", path.read_text(errors="replace"), re.M) is not None
+    text = path.read_text(errors="replace")
+    return re.search(r"^\s*step train\b", text, re.M) is not None and re.search(r"^experiment\b", text, re.M) is not None
 
 
 def train(ltrc, path, folder):
