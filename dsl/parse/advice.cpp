@@ -287,7 +287,8 @@ bool help_mark(const State& state, Level level, Iter at, diagnostics::Diagnostic
   } else if (kind_before(state, at) == K::Return && kind_before(state, at, 2) == K::Assign) {
     diagnostic.help("behind `=` stands the value itself")
         .fix({at->span.source, std::prev(at)->span.begin, at->span.begin}, "");
-  } else if (at->kind == K::Colon && std::next(at)->kind == K::Int && state.text(*std::prev(at)) == "cuda") {
+  } else if (at->kind == K::Colon && std::next(at)->kind == K::Int && kind_before(state, at) == K::Name &&
+             state.text(*std::prev(at)) == "cuda") {
     diagnostic.help("how many are taken stands in brackets, `cuda[1]`; which ones, CUDA_VISIBLE_DEVICES says");
   } else if (at->kind == K::OpenBracket && expects(state, Expected::DataMember)) {
     diagnostic.help("a batch begins with its word: `batch[B] { … }`")

@@ -87,7 +87,7 @@ bool report_missing_separator(State& state, Iter at) {
                         (kStatementWords.has(at->kind) && lex::is_word(next));
   if (!is_entry || (begins_entry && lex::is_word(before->kind))) return false;
   // The first of two names behind `log` says what is recorded: an image.
-  if (std::prev(before)->kind == K::Log && before->kind == K::Name) return false;
+  if (before != state.begin() && std::prev(before)->kind == K::Log && before->kind == K::Name) return false;
   if (next == K::OpenParen && before->kind == K::CloseParen && is_in_value(state, before)) {
     state.report_at(
         at,
