@@ -20,8 +20,7 @@ std::vector<std::string> find_sources(const std::string& place) {
   for (; !error && at != fs::end(at); at.increment(error)) {
     const std::string name = at->path().filename().string();
     // What a run keeps of its source says what it ran.
-    const bool is_left_out = name.starts_with(".") || fs::exists(at->path() / "run.json", error);
-    if (is_left_out && at->is_directory(error)) {
+    if (at->is_directory(error) && (name.starts_with(".") || fs::exists(at->path() / "run.json", error))) {
       at.disable_recursion_pending();
     } else if (at->is_regular_file(error) && at->path().extension() == ".ltr") {
       const std::string path = at->path().lexically_normal().string();

@@ -1,5 +1,6 @@
 // What names mean in the modules of a program.
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
@@ -25,7 +26,11 @@ const std::map<std::string, Symbol>& names_of(const Names& names, Space space) {
 
 std::string ModuleGraph::shown(const Symbol& symbol) const {
   const bool is_named = symbol.kind == SymbolKind::Model || symbol.kind == SymbolKind::Callback;
-  if (!is_named || symbol.module == 0 || modules[symbol.module].is_library) return symbol.name;
+  if (!is_named || modules[symbol.module].is_library) return symbol.name;
+  // Where other files may mean the library's, a callback of the program's own is told from it.
+  const bool is_of_program = symbol.module == 0;
+  const auto is_other_file = [&](const Module& one) { return &one != &modules[0] && !one.is_library; };
+  if (is_of_program && std::ranges::none_of(modules, is_other_file)) return symbol.name;
   const auto end_of = [&](uint32_t module, size_t parts) {
     std::string text;
     for (fs::path at = fs::path(modules[module].path).replace_extension(); parts > 0 && at.has_filename(); --parts) {
@@ -39,7 +44,7 @@ std::string ModuleGraph::shown(const Symbol& symbol) const {
   for (uint32_t module = 0; module < modules.size(); ++module) {
     const auto other = modules[module].symbols.find(symbol.name);
     if (module == symbol.module || other == modules[module].symbols.end() || other->second.module != module) continue;
-    if (other->second.kind != symbol.kind && !modules[module].is_library) continue;
+    if (!modules[module].is_library && (other->second.kind != symbol.kind || is_of_program)) continue;
     is_alone = false;
     while (end_of(module, parts) == end_of(symbol.module, parts) && parts < modules[module].path.size()) ++parts;
   }

@@ -77,7 +77,7 @@ struct ModuleGraph {
   /// All names visible in `module`, for did-you-mean. Gathered once, when somebody asks.
   const std::vector<std::string>& visible(uint32_t module, Space space = Space::Symbols) const;
   /// The name by which a program knows `symbol`. A model or callback of b.ltr whose name another file has for one of its own, or the library
-  /// has, is `b.Say`, with as much of the path as tells them apart; the program's own file keeps its names.
+  /// has, is `b.Say`, with as much of the path as tells them apart; the program's own file keeps its names, but for that of a callback of the library's.
   std::string shown(const Symbol& symbol) const;
   /// The module that is read from `source`.
   uint32_t module_of(source::SourceId source) const;

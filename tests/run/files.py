@@ -37,6 +37,13 @@ experiment first amends one.e3 { callbacks += { Say(), Throughput(unit = samples
 experiment second amends two.e4 { callbacks += { Say(), one.Say(times = 2), two.Throughput(7) } }
 """
 
+HIDING = """ltr 1
+import listing
+callback Throughput() { on train_end { print "hiding's own" } }
+experiment theirs amends listing.e { trainer { epochs = 2 } }
+experiment ours amends listing.e { callbacks { Throughput() } }
+"""
+
 KNOWN = """ltr 1
 data Small() {
   batch[B] { h: float[B], y: float[B] }
@@ -88,6 +95,8 @@ def same_names(folder):
     for name, number in (("one", "3"), ("two", "4")):
         (folder / f"{name}.ltr").write_text(PART.replace("NUMBER", number))
     (folder / "main.ltr").write_text(MAIN)
+    (folder / "listing.ltr").write_text(BESIDE.replace('csv("d.csv") as {x: float} |> map(r => (x = full(1, r.x)))', "range(4) |> map(r => (x = full(1, 1.0 * r.i)))")
+                                        .replace("epochs = 1 }", "epochs = 1 }, callbacks { Throughput(unit = samples) }"))
     program = build(folder / "main.ltr", folder)
     first = run(program, "fit", "first", "--no-bar", "--out", folder / "runs")
     check("callbacks of an amended experiment are those of its file, the library's its own", prints(first) == ["3 says 1", "3 has 9", "main says"],
@@ -101,6 +110,13 @@ def same_names(folder):
     crossed = run(LTRC, "check", folder / "crossed.ltr")
     check("a callback for the model of another file", crossed.returncode == 1 and "E0621" in crossed.text and "`two.M`" in crossed.text
           and "`one.M`" in crossed.text, crossed.text)
+
+
+    (folder / "hiding.ltr").write_text(HIDING)
+    hiding = build(folder / "hiding.ltr", folder)
+    told = {name: run(hiding, "fit", name, "--no-bar", "--out", folder / "runs") for name in ("theirs", "ours")}
+    check("a callback of the program takes the place of the library's in its own file alone",
+          prints(told["theirs"]) == [] and prints(told["ours"]) == ["hiding's own"], told["theirs"].text + told["ours"].text)
 
 
 def known(folder):

@@ -83,7 +83,7 @@ void check_counted_padding(Context& cx, const Experiment& experiment) {
       if (passed.number && double(*passed.number) == *filling->value) return;
       const Span place = passed.number ? passed.span : expr.span;
       if (is_reported(cx, diagnostics::Code::W0520, place)) return;
-      const std::string with = plain(*filling->value);
+      const std::string with = short_text(*filling->value);
       diagnostics::Diagnostic diagnostic =
           diag::counted_padding(place, std::string(library::info(op->op).name), field, with);
       diagnostic.label(filling->span, "fills up with this");

@@ -60,11 +60,15 @@ void check_set_rates(Context& cx, const Object& model) {
   }
 }
 
+}  // namespace
+
 std::string short_text(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%g", value);
   return text;
 }
+
+namespace {
 
 /// W0421: `plateau` lets a rate fall to `min_lr`, and what lies above the rate raises it.
 void check_least_rate(Context& cx, const Object& model, const Member& optimizer, const Experiment& experiment) {

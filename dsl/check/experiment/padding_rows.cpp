@@ -86,12 +86,6 @@ std::optional<Filling> filling_of(const std::string& field, const ExprView& stre
   return Filling{known->kind == HostValue::Kind::Int ? double(known->whole) : known->real, with.span};
 }
 
-std::string plain(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", value);
-  return text;
-}
-
 void check_padding_rows(Context& cx, const Experiment& experiment) {
   Fillings filled{.program = cx.program};
   for (const StreamDecl& stream : cx.program.datas[experiment.data].streams) filled(stream.value);
@@ -106,9 +100,9 @@ void check_padding_rows(Context& cx, const Experiment& experiment) {
         filled.values.contains(double(known->whole)))
       continue;
     if (is_reported(cx, diagnostics::Code::W0517, row.span)) continue;
-    cx.report(diag::other_padding_row(row.span, std::to_string(known->whole), plain(*filled.values.begin()))
+    cx.report(diag::other_padding_row(row.span, std::to_string(known->whole), short_text(*filled.values.begin()))
                   .label(*filled.first, "fills up with this")
-                  .help("`padding_idx = {}`", plain(*filled.values.begin())));
+                  .help("`padding_idx = {}`", short_text(*filled.values.begin())));
   }
 }
 

@@ -85,8 +85,8 @@ struct Filling {
 };
 /// That of `field`, by the `collate` that a stream of batches ends in; nothing if it fills no such field up.
 std::optional<Filling> filling_of(const std::string& field, const ExprView& stream, const Program& program);
-/// A number without zeros at its end.
-std::string plain(double value);
+/// A number of up to six digits, without zeros at its end.
+std::string short_text(double value);
 /// W0520: a loss over classes passes over what `collate` fills its targets up with.
 void check_counted_padding(Context& cx, const Experiment& experiment);
 /// W0517: the row of a table that is kept for what `collate` fills up is the one that it fills up with.
